@@ -1,0 +1,1 @@
+"""The core of Tieline: words, states and rules of DESIGN, without any input or output."""

@@ -1,0 +1,22 @@
+"""Who asks: stamped by the channel that a request came through, never by the request."""
+
+from dataclasses import dataclass
+
+from bridge.ids import Place, SessionId, TurnId
+from bridge.message import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """`origin` is `user` for a person (who then acts in the name of `session`), `peer` for an agent or a
+    program. `bound` callers hold a capability: they are that session and can name no other. `turn` is the
+    session's running turn, where its agent calls. `place` is where answers are shown.
+    """
+
+    session: SessionId
+    origin: Origin
+    bound: bool = False
+    turn: TurnId | None = None
+    place: Place | None = None
+    person: str | None = None
+    operator: bool = False

@@ -1,0 +1,73 @@
+"""What a policy is asked, and what it says (DESIGN §4)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from bridge.errors import Code
+from bridge.ids import ConversationId, MessageId, SessionId
+from bridge.message import Origin
+from bridge.session import Kind, Session
+
+
+class Verb(StrEnum):
+    DISCOVER = "discover"
+    SEND = "send"
+    ASK = "ask"
+    WAKE = "wake"
+    BROADCAST = "broadcast"
+    CLAIM = "claim"
+    SPAWN = "spawn"
+    QUERY_STATUS = "query_status"
+
+
+class Effect(StrEnum):
+    ALLOW = "allow"
+    ASK = "ask"
+    DENY = "deny"
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """What a rule may know of a session: only what the operator declared, never what it says of itself."""
+
+    id: SessionId
+    kind: Kind
+    project: str | None = None
+    tags: frozenset[str] = frozenset()
+
+
+def party(session: Session) -> Party:
+    return Party(session.id, session.kind, session.project, frozenset(session.tags))
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """`rule` names the rule that decided, as people find it in their file; `reason` says it in words."""
+
+    effect: Effect
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The record of one decision: who wanted what of whom, what was said, and by which rule.
+
+    `code` is set where it was refused. `message` is the message that was admitted, `cause` the one that
+    the sender was working on.
+    """
+
+    id: str
+    at: float
+    sender: SessionId
+    recipient: str
+    origin: Origin
+    verbs: tuple[str, ...]
+    effect: Effect
+    rule: str
+    reason: str
+    code: Code | None = None
+    message: MessageId | None = None
+    cause: MessageId | None = None
+    conversation: ConversationId | None = None
+    person: str | None = None

@@ -1,0 +1,146 @@
+"""Messages, the states of their delivery, and the one table that moves them.
+
+                  ┌────────── due later, lease lost ──────────┐
+    held ──► queued ──► leased ──► settled(outcome)           │
+      │        ▲  │        ├──────────────────────────────────┘
+      │        │  │        └──► parked ──► queued | settled
+      └────────┴──┴──► settled(refused, expired, cancelled, failed)
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from bridge.errors import IllegalMove
+from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
+
+
+class Intent(StrEnum):
+    """What the sender expects. `INPUT` is what a person says to the session's own agent: no mail."""
+
+    REQUEST = "request"
+    INFORM = "inform"
+    REPLY = "reply"
+    INPUT = "input"
+
+
+class Origin(StrEnum):
+    """Who speaks. Stamped by the channel; no argument, text or model can choose it."""
+
+    USER = "user"
+    PEER = "peer"
+    SYSTEM = "system"
+
+
+class State(StrEnum):
+    """Where a delivery stands."""
+
+    HELD = "held"
+    """A person must approve it. A person's decision moves it, or its expiry."""
+    QUEUED = "queued"
+    """Admitted; waits for its turn or for `peer_receive`. The recipient's lane moves it."""
+    LEASED = "leased"
+    """One turn or receiver has the right to deliver it. Its end, or the loss of the lease, moves it."""
+    PARKED = "parked"
+    """Its turn was lost or stopped after it may have acted. Only a person's word moves it, or its expiry."""
+    SETTLED = "settled"
+    """Over, with an outcome. Nothing moves it."""
+
+
+class Outcome(StrEnum):
+    ACKED = "acked"
+    FAILED = "failed"
+    EXPIRED = "expired"
+    REFUSED = "refused"
+    CANCELLED = "cancelled"
+    DEAD = "dead"
+
+
+TRANSITIONS: dict[State, frozenset[State]] = {
+    State.HELD: frozenset({State.QUEUED, State.SETTLED}),
+    State.QUEUED: frozenset({State.LEASED, State.SETTLED}),
+    State.LEASED: frozenset({State.QUEUED, State.PARKED, State.SETTLED}),
+    State.PARKED: frozenset({State.QUEUED, State.SETTLED}),
+    State.SETTLED: frozenset(),
+}
+
+_WITHOUT_DELIVERY = frozenset({Outcome.FAILED, Outcome.EXPIRED, Outcome.REFUSED, Outcome.CANCELLED, Outcome.DEAD})
+OUTCOMES: dict[State, frozenset[Outcome]] = {
+    State.HELD: _WITHOUT_DELIVERY,
+    State.QUEUED: _WITHOUT_DELIVERY,
+    State.LEASED: frozenset(Outcome) - {Outcome.EXPIRED, Outcome.REFUSED},
+    State.PARKED: _WITHOUT_DELIVERY,
+}
+"""The outcomes with which each state may settle. A life never ends while leased."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What one session sends another.
+
+    Times are seconds since 1970. `path` holds the senders along the deepest cause, this one last, and
+    `depth` their number of hops. `place` is where its answer is shown. `turn` is the turn or receiver that
+    leased it, `epoch` counts the leases. `queued_at` is when it first became queued: the order of the lane.
+    `by_command` marks a person's own `/ask` or `/handoff`, whose answer goes to the place and wakes nobody.
+    `cause` is the message for whose sake it was sent. `shown` counts the notices given for it.
+    """
+
+    id: MessageId
+    sender: SessionId
+    recipient: SessionId
+    intent: Intent
+    text: str
+    origin: Origin
+    wake: bool
+    conversation: ConversationId
+    accepted_at: float
+    queued_at: float
+    due_at: float
+    expires_at: float
+    state: State = State.QUEUED
+    outcome: Outcome | None = None
+    reason: str | None = None
+    in_reply_to: MessageId | None = None
+    cause: MessageId | None = None
+    depth: int = 1
+    path: tuple[SessionId, ...] = ()
+    place: Place | None = None
+    person: str | None = None
+    by_command: bool = False
+    late: bool = False
+    turn: TurnId | None = None
+    epoch: int = 0
+    attempts: int = 0
+    shown: int = 0
+    woken_at: float | None = None
+    read_at: float | None = None
+    settled_at: float | None = None
+    version: int = 0
+
+    @property
+    def from_person(self) -> bool:
+        return self.origin is Origin.USER
+
+    @property
+    def takes_room(self) -> bool:
+        """Requests and informs of sessions count against the inbox; answers and notices always have room."""
+        return self.origin is not Origin.SYSTEM and self.intent in (Intent.REQUEST, Intent.INFORM)
+
+    def to_queued(self, *, due_at: float, reason: str | None = None) -> "Message":
+        return replace(_moved(self, State.QUEUED), due_at=due_at, turn=None, reason=reason)
+
+    def to_leased(self, turn: TurnId) -> "Message":
+        return replace(_moved(self, State.LEASED), turn=turn, epoch=self.epoch + 1)
+
+    def to_parked(self, *, expires_at: float, reason: str) -> "Message":
+        return replace(_moved(self, State.PARKED), expires_at=expires_at, reason=reason)
+
+    def to_settled(self, outcome: Outcome, *, at: float, reason: str | None = None) -> "Message":
+        if self.state is not State.SETTLED and outcome not in OUTCOMES[self.state]:
+            raise IllegalMove(f"{self.id}: {self.state} cannot settle as {outcome}")
+        return replace(_moved(self, State.SETTLED), outcome=outcome, settled_at=at, reason=reason)
+
+
+def _moved(message: Message, to: State) -> Message:
+    if to not in TRANSITIONS[message.state]:
+        raise IllegalMove(f"{message.id}: {message.state} does not go to {to}")
+    return replace(message, state=to)

@@ -1,0 +1,114 @@
+"""Chats: where people are. Each adapter owns one scheme of places."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from bridge.ids import Place
+from bridge.post import Post
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody whom the adapter has authenticated. `id` is `scheme:number`, `name` is for display."""
+
+    id: str
+    name: str
+    operator: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A person said `text` at `place`. `key` is unique for it, so that it is never handled twice.
+
+    `reply_to` is the receipt of the post that it replies to. At a `silent` place nobody is offered anything.
+    """
+
+    place: Place
+    person: Person
+    text: str
+    key: str
+    title: str | None = None
+    reply_to: str | None = None
+    silent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pressed:
+    """A person pressed a button of a post."""
+
+    place: Place
+    person: Person
+    action: str
+    receipt: str | None = None
+
+
+class NotDelivered(Exception):
+    """A post did not reach its place, for sure. `retry_at` is set where trying again makes sense."""
+
+    def __init__(self, reason: str, *, retry_at: float | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.retry_at = retry_at
+
+
+class Ambiguous(Exception):
+    """A post may or may not have reached its place: trying again may show it twice."""
+
+
+class Chat(Protocol):
+    @property
+    def scheme(self) -> str: ...
+
+    def split(self, text: str) -> Sequence[str]:
+        """The text in parts that the chat takes, none empty, nothing lost."""
+        ...
+
+    def may_talk(self, person: str, place: Place) -> bool:
+        """Whether that person may talk at that place of this chat."""
+        ...
+
+    def attended(self, place: Place) -> bool:
+        """Whether an operator can see and answer what is shown at that place."""
+        ...
+
+    async def deliver(self, post: Post) -> str:
+        """Sends the post, or edits what was sent where it has a receipt. Returns the receipt.
+
+        Raises `NotDelivered` or `Ambiguous`. Never delivers to another place than the post's.
+        """
+        ...
+
+
+class Intake(Protocol):
+    """Where a chat adapter hands in what it got. `bridge.flow.inbound` implements it.
+
+    The order that loses nothing: `keep` the raw updates, then acknowledge them to the chat, then handle
+    each kept one: `hear` or `press`, then `done`. After a restart, `unhandled` ones are handled first.
+    """
+
+    async def last(self, source: str) -> int | None:
+        """The highest number that was ever kept."""
+        ...
+
+    async def keep(self, source: str, updates: Sequence[tuple[int, str]]) -> None:
+        """Stores (number, raw text) pairs durably; a number that is kept already is left as it is."""
+        ...
+
+    async def unhandled(self, source: str) -> list[tuple[int, str]]: ...
+
+    async def hear(self, heard: Heard) -> None:
+        """Acts on what was said, once per `heard.key`. Everything it has to say comes back as posts."""
+        ...
+
+    async def press(self, pressed: Pressed) -> str:
+        """Acts on a button. Returns the short text for the person who pressed it."""
+        ...
+
+    async def done(self, source: str, number: int, error: str | None = None) -> None:
+        """Marks a kept update as handled, or as set aside with its error."""
+        ...
+
+    async def sent(self, place: Place, receipt: str) -> Place | None:
+        """The place of a post that was sent, for chats whose old messages carry none."""
+        ...

@@ -1,0 +1,169 @@
+"""The runtime: what starts an agent and runs one prompt of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from bridge.ids import SessionId
+from bridge.turn import Failure, Process
+
+
+class Context(StrEnum):
+    """What an agent knows when it has been started."""
+
+    NEW = "new"
+    RESUMED = "resumed"
+    LOST = "lost"
+    """An earlier context was asked for and is gone; people must be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What a session's agent is started with. `secrets` go into the environment of its tool server only."""
+
+    session: SessionId
+    agent: str
+    cwd: str
+    alias: str | None
+    secrets: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A chunk of the agent's visible text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolBegun:
+    """`name` is as the agent announces it, e.g. `mcp__tieline__peer_receive`; `reading` says that it is one
+    of the bridge's own reading tools, which change nothing."""
+
+    id: str
+    name: str
+    reading: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEnded:
+    id: str
+    ok: bool
+
+
+Event = Text | Thought | ToolBegun | ToolEnded
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One answer that the agent offers to its own permission question. `lasting` ones hold for later too."""
+
+    id: str
+    label: str
+    allows: bool
+    lasting: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The agent asks for permission to use a tool."""
+
+    title: str
+    options: Sequence[Option]
+
+
+class Listener(Protocol):
+    """What a running prompt tells. Calls come one after the other; the agent waits for none but `asked`."""
+
+    async def happened(self, event: Event) -> None: ...
+
+    async def asked(self, question: Question) -> str | None:
+        """The id of the chosen option; None refuses, and is told to the agent as such."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """`words` are a person's own, `notice` the bridge's fixed one; `embedded` are peer messages as resource
+    blocks of their own, for agents without tools. A prompt never mixes peer text into `words` or `notice`."""
+
+    words: str | None = None
+    notice: str | None = None
+    embedded: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a prompt ended. `final` is the visible text after the last tool call. A result with `failure` is
+    no answer, whatever its text. `cancelled` says that a cancel ended it."""
+
+    final: str
+    stop_reason: str
+    failure: Failure | None = None
+    cancelled: bool = False
+    usage: Mapping[str, int] = field(default_factory=dict)
+
+
+class Agent(Protocol):
+    """One running agent process that holds one context. Used by one turn at a time."""
+
+    @property
+    def process(self) -> Process: ...
+
+    @property
+    def alias(self) -> str:
+        """The agent's own id of its context."""
+        ...
+
+    @property
+    def context(self) -> Context: ...
+
+    @property
+    def alive(self) -> bool:
+        """False once the process has ended, or once it must not be prompted again (a wedged cancel)."""
+        ...
+
+    async def prompt(self, prompt: Prompt, listener: Listener) -> Result:
+        """Runs one prompt to its end. Never raises for anything that the agent does: that is a failure in
+        the result. When the caller is cancelled, the agent's state is unknown: close it."""
+        ...
+
+    async def cancel(self, grace_s: float) -> None:
+        """Ends the running prompt: asks the agent, answers its pending question as cancelled, and kills the
+        process group when it does not end within the grace. Does nothing when no prompt runs."""
+        ...
+
+    async def close(self) -> None:
+        """Ends the process and its group, by force if need be. Safe to call twice."""
+        ...
+
+
+class Runtime(Protocol):
+    def knows(self, agent: str) -> bool:
+        """Whether an agent of that name is configured."""
+        ...
+
+    def embeds(self, agent: str) -> bool:
+        """Whether peer text is embedded for it, because it has no tools (DESIGN §5)."""
+        ...
+
+    async def start(self, launch: Launch) -> Agent:
+        """Starts the agent and opens or resumes its context. Raises `StartFailed`."""
+        ...
+
+    async def end(self, process: Process) -> None:
+        """Makes sure that a process of an earlier bridge and its group are gone. Does nothing when another
+        process has its pid by now."""
+        ...
+
+
+class StartFailed(Exception):
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.detail)
+        self.failure = failure

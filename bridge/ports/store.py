@@ -1,0 +1,205 @@
+"""The store: the one truth. Everything else is a hint.
+
+A change is planned on what was read and committed as a whole, or not at all. Each entity carries a
+version; a put whose base version is no longer the stored one makes the whole change a `Conflict`, and its
+caller plans again. So the rules stay in the core as plain code, and every store runs the same few
+operations: puts, appended records and room checks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from bridge.conversation import Conversation, Pair
+from bridge.decision import Verdict
+from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
+from bridge.intake import Update
+from bridge.message import Message
+from bridge.post import Post
+from bridge.request import Request
+from bridge.session import Binding, Session
+from bridge.trace import Step
+from bridge.turn import Turn
+
+Entity = Session | Binding | Message | Request | Turn | Conversation | Pair | Post | Update
+"""What a put may hold. Keys: `id`; `place` of a binding; `(a, b)` of a pair; `key` and `id` of a post;
+`(source, number)` of an update."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An idempotency key, unique per sender, and the accepted message that it stands for.
+
+    `body` is a digest of the request, so that the same key with another body can be told.
+    """
+
+    sender: SessionId
+    key: str
+    body: str
+    message: MessageId
+
+
+@dataclass(frozen=True, slots=True)
+class InboxRoom:
+    """Holds if, after the change, at most `limit` unsettled messages of `session` take room."""
+
+    session: SessionId
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRequests:
+    """Holds if, after the change, at most `limit` requests of `asker` are open."""
+
+    asker: SessionId
+    limit: int
+
+
+Check = InboxRoom | OpenRequests
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One transaction.
+
+    `puts` holds each entity as it is to be; its `version` is that of the state it was planned on (0: it
+    must not exist yet), and the stored version becomes one more. `unchanged` are entities that must still
+    have their version. A key that exists already, a second live turn of one session, a failed check: all
+    are a `Conflict`.
+    """
+
+    puts: Sequence[Entity] = ()
+    unchanged: Sequence[Entity] = ()
+    keys: Sequence[Key] = ()
+    checks: Sequence[Check] = ()
+    verdicts: Sequence[Verdict] = ()
+    steps: Sequence[Step] = ()
+    unbound: Sequence[Place] = ()
+
+    @property
+    def empty(self) -> bool:
+        return not (self.puts or self.keys or self.verdicts or self.steps or self.unbound)
+
+
+class Store(Protocol):
+    """Reads see every change that was committed before they began. Lists are new lists, never views.
+
+    Every method raises `Refused(unavailable)` when the store cannot be read or written; nothing of a change
+    is stored then.
+    """
+
+    async def commit(self, change: Change) -> None:
+        """Durable once it returns, also against power loss. Raises `Conflict`.
+
+        A caller that is cancelled does not know whether it was stored, and the store stays whole.
+        """
+        ...
+
+    async def close(self) -> None: ...
+
+    # Sessions and places
+    async def session(self, session: SessionId) -> Session | None: ...
+
+    async def sessions(self) -> list[Session]:
+        """All of them, closed ones too, by id."""
+        ...
+
+    async def binding(self, place: Place) -> Binding | None: ...
+
+    async def places(self, session: SessionId) -> list[Binding]:
+        """The places bound to it, the oldest first."""
+        ...
+
+    # Messages
+    async def message(self, message: MessageId) -> Message | None: ...
+
+    async def key(self, sender: SessionId, key: str) -> Key | None: ...
+
+    async def queue(self, session: SessionId) -> list[Message]:
+        """Its queued messages in the order of its lane: people's first, then by `queued_at`, then by id."""
+        ...
+
+    async def inbox(self, session: SessionId) -> list[Message]:
+        """Its unsettled messages but inputs, by `accepted_at`, then by id."""
+        ...
+
+    async def taken(self, turn: TurnId) -> list[Message]:
+        """The messages leased by a turn, by `queued_at`, then by id."""
+        ...
+
+    async def read_by(self, session: SessionId, since: float) -> list[Message]:
+        """What `session` was sent and has read, and that is leased to it or settled at `since` or later."""
+        ...
+
+    async def waiting_sessions(self) -> list[SessionId]:
+        """The sessions that have a queued message, for the start of a bridge."""
+        ...
+
+    async def ended_lives(self, now: float, limit: int) -> list[Message]:
+        """Messages that are held, queued or parked and whose `expires_at` is `now` or earlier."""
+        ...
+
+    async def next_due(self, after: float) -> float | None:
+        """The earliest `due_at` of a queued message or pending post later than `after`, or `expires_at` of
+        a held, queued or parked message, whichever comes first."""
+        ...
+
+    async def due_sessions(self, now: float) -> list[SessionId]:
+        """The sessions that have a queued message whose `due_at` is `now` or earlier."""
+        ...
+
+    async def inbox_size(self, session: SessionId) -> int:
+        """How many of its unsettled messages take room (`Message.takes_room`)."""
+        ...
+
+    async def unsettled(self) -> dict[SessionId, int]:
+        """The number of unsettled messages but inputs of each session that has any."""
+        ...
+
+    async def queued(self) -> tuple[int, float | None]:
+        """How many messages are queued, and the `queued_at` of the oldest."""
+        ...
+
+    # Requests
+    async def request(self, message: MessageId) -> Request | None: ...
+
+    async def requests_for(self, parent: MessageId) -> list[Request]:
+        """The requests made on behalf of `parent`, by id."""
+        ...
+
+    async def open_requests_of(self, asker: SessionId) -> list[Request]: ...
+
+    async def open_requests_to(self, asked: SessionId) -> list[Request]: ...
+
+    # Turns
+    async def turn(self, turn: TurnId) -> Turn | None: ...
+
+    async def live_turn(self, session: SessionId) -> Turn | None: ...
+
+    async def live_turns(self) -> list[Turn]: ...
+
+    # Loops and budgets
+    async def conversation(self, conversation: ConversationId) -> Conversation | None: ...
+
+    async def pair(self, a: SessionId, b: SessionId) -> Pair | None: ...
+
+    # Outbox and intake
+    async def post(self, key: str) -> Post | None: ...
+
+    async def pending_posts(self, scheme: str, now: float) -> list[Post]:
+        """The pending posts of places of `scheme` with `due_at` at `now` or earlier: for each place finals
+        first, then by `created_at`, then by id."""
+        ...
+
+    async def post_at(self, place: Place, receipt: str) -> Post | None: ...
+
+    async def unhandled(self, source: str) -> list[Update]: ...
+
+    async def last_update(self, source: str) -> int | None: ...
+
+    # Records
+    async def verdicts(self, conversation: ConversationId) -> list[Verdict]: ...
+
+    async def steps(self, of: str) -> list[Step]:
+        """The steps whose message, cause or conversation is `of`, by time, then by id."""
+        ...

@@ -1,0 +1,66 @@
+"""Posts: what people are to see at a place.
+
+A post is a desired state, not a command: its text may be revised, and the outbox brings the chat to the
+newest revision, by sending it once and by editing it from then on. A row stays pending until its receipt
+is known.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from bridge.ids import MessageId, Place, PostId, SessionId
+
+
+class PostKind(StrEnum):
+    FINAL = "final"
+    """An agent's final text, or an answer. Sent before everything else at its place."""
+    HANDOFF = "handoff"
+    """One handoff as one of its two places sees it; revised as its state changes."""
+    NOTICE = "notice"
+    """The bridge speaks."""
+    PROGRESS = "progress"
+    """What a running turn is doing; revised, and shed under pressure."""
+
+
+class PostState(StrEnum):
+    PENDING = "pending"
+    SENT = "sent"
+    FAILED = "failed"
+    """The chat refused it for good; `error` says why, and operators were told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """`action` is at most 48 bytes of `verb:id`; what it means is `flow/buttons.py`'s to say."""
+
+    label: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """`key` is unique: revising a post is putting another text under the same key.
+
+    `receipt` is the chat's own id of the sent message. `due_at` holds it back until then.
+    """
+
+    id: PostId
+    key: str
+    place: Place
+    kind: PostKind
+    text: str
+    created_at: float
+    due_at: float
+    buttons: tuple[Button, ...] = ()
+    message: MessageId | None = None
+    session: SessionId | None = None
+    state: PostState = PostState.PENDING
+    receipt: str | None = None
+    attempts: int = 0
+    error: str | None = None
+    version: int = 0
+
+    def revised(self, text: str, buttons: tuple[Button, ...], *, now: float) -> "Post":
+        if (text, buttons) == (self.text, self.buttons):
+            return self
+        return replace(self, text=text, buttons=buttons, state=PostState.PENDING, due_at=now, attempts=0, error=None)

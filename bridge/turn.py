@@ -1,0 +1,107 @@
+"""Turns: one run of a session's agent over its inputs."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from bridge.errors import IllegalMove
+from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
+
+
+class TurnState(StrEnum):
+    STARTING = "starting"
+    """Its inputs are leased and its agent is being started; nothing has been prompted."""
+    RUNNING = "running"
+    """The agent is at work."""
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+    """The bridge died while it ran."""
+
+
+LIVE = frozenset({TurnState.STARTING, TurnState.RUNNING})
+
+TURN_TRANSITIONS: dict[TurnState, frozenset[TurnState]] = {
+    TurnState.STARTING: frozenset({TurnState.RUNNING, TurnState.FAILED, TurnState.CANCELLED, TurnState.LOST}),
+    TurnState.RUNNING: frozenset({TurnState.COMPLETED, TurnState.FAILED, TurnState.CANCELLED, TurnState.LOST}),
+    TurnState.COMPLETED: frozenset(),
+    TurnState.FAILED: frozenset(),
+    TurnState.CANCELLED: frozenset(),
+    TurnState.LOST: frozenset(),
+}
+
+
+class FailureKind(StrEnum):
+    RATE_LIMIT = "rate_limit"
+    BILLING = "billing"
+    AUTH = "auth"
+    CAPACITY = "capacity"
+    REFUSAL = "refusal"
+    TIMEOUT = "timeout"
+    CRASH = "crash"
+    CONFIG = "config"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a turn did not succeed. `resets_at` is when a temporary cause is over, if the agent said so."""
+
+    kind: FailureKind
+    detail: str
+    retryable: bool = False
+    resets_at: float | None = None
+
+    @property
+    def pauses(self) -> bool:
+        """People must act before the session can run again."""
+        return self.kind in (FailureKind.AUTH, FailureKind.CONFIG, FailureKind.BILLING)
+
+    @property
+    def temporary(self) -> bool:
+        return self.retryable and not self.pauses and self.kind is not FailureKind.CRASH
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """An operating system process, told apart from a later one with the same pid by its birth."""
+
+    pid: int
+    birth: str
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """`acts_for` is the input whose answer its final text may be: its own input, or, in a turn that an
+    answer has woken, the input on whose behalf that question had been asked. `place` is where it is shown.
+    `tools_begun` is set before the first tool other than the bridge's reading tools counts as begun.
+    `peer_read` is set once text of another session may have reached the agent in it.
+    """
+
+    id: TurnId
+    session: SessionId
+    inputs: tuple[MessageId, ...]
+    acts_for: MessageId | None
+    conversation: ConversationId
+    started_at: float
+    state: TurnState = TurnState.STARTING
+    place: Place | None = None
+    process: Process | None = None
+    prompt_sent: bool = False
+    tools_begun: bool = False
+    peer_read: bool = False
+    ended_at: float | None = None
+    stop_reason: str | None = None
+    failure: Failure | None = None
+    version: int = 0
+
+    @property
+    def live(self) -> bool:
+        return self.state in LIVE
+
+    def moved(self, to: TurnState) -> "Turn":
+        if to not in TURN_TRANSITIONS[self.state]:
+            raise IllegalMove(f"turn {self.id}: {self.state} does not go to {to}")
+        return replace(self, state=to)
+
+    def ended(self, to: TurnState, *, at: float, stop_reason: str | None, failure: Failure | None) -> "Turn":
+        return replace(self.moved(to), ended_at=at, stop_reason=stop_reason, failure=failure)

@@ -1,0 +1,119 @@
+"""What the interfaces show: the results of the core's operations, with the names of DESIGN §7."""
+
+from dataclasses import dataclass
+
+from bridge.ids import ConversationId, MessageId, SessionId
+from bridge.message import Intent, State
+from bridge.request import Answer
+from bridge.session import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A request to send. `to` is as it was written: an id, or a handle in the sender's profile.
+
+    `ttl_s` shortens the life of the message. `key` makes the request idempotent for its sender.
+    """
+
+    to: str
+    text: str
+    intent: Intent = Intent.REQUEST
+    wake: bool = False
+    in_reply_to: str | None = None
+    key: str | None = None
+    ttl_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """`position` counts from 1: the place among those that wait in the recipient's queue, this one included;
+    0 where it does not wait for a turn."""
+
+    message_id: MessageId
+    conversation_id: ConversationId
+    to: SessionId
+    state: State
+    position: int
+    wake: bool
+    duplicate: bool
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyView:
+    message_id: MessageId
+    sender: SessionId
+    text: str
+    late: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerView:
+    """How a request stands. `delivery` and `position` say where the question itself is by now; `reason` why
+    it closed without an answer."""
+
+    message_id: MessageId
+    conversation_id: ConversationId
+    state: State
+    answer: Answer
+    reply: ReplyView | None
+    reason: str | None = None
+    position: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    message_id: MessageId
+    sender: SessionId
+    intent: Intent
+    text: str
+    origin: str
+    conversation_id: ConversationId
+    in_reply_to: MessageId | None
+    depth: int
+    accepted_at: float
+    state: State
+    late: bool
+    redelivered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    messages: tuple[Mail, ...]
+    remaining: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """`reachable`: `wake` where a handoff starts a turn, `pull` where mail waits to be read, `none` where it
+    is closed."""
+
+    id: SessionId
+    title: str
+    kind: Kind
+    activity: str
+    live: bool
+    task: str | None
+    cwd: str | None
+    project: str | None
+    branch: str | None
+    places: tuple[str, ...]
+    last_seen: float | None
+    unsettled: int
+    reachable: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatusView:
+    """`telegram` is None where none is configured. Ages are in seconds."""
+
+    pid: int
+    version: str
+    profile: str
+    uptime_s: float
+    store: str
+    telegram: dict[str, object] | None
+    sessions: int
+    turns: int
+    queued: int
+    oldest_queued_s: float | None
