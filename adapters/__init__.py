@@ -1,0 +1,1 @@
+"""What connects the core to the world: each package here implements ports and knows no other."""
