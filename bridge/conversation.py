@@ -33,7 +33,9 @@ class Pair:
     version: int = 0
 
     def after_one_more(self, now: float, limits: Limits) -> "Pair":
-        """The pair with one more message, or the same pair at rest where its budget is spent."""
+        """The pair with one more message, or the pair at rest where its budget is spent."""
+        if self.resting(now):
+            return self
         recent = tuple(at for at in self.recent if at > now - limits.pair_window_s)
         if len(recent) >= limits.pair_messages:
             return replace(self, recent=(), rest_until=now + limits.pair_rest_s)

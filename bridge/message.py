@@ -1,10 +1,10 @@
 """Messages, the states of their delivery, and the one table that moves them.
 
-                  ┌────────── due later, lease lost ──────────┐
-    held ──► queued ──► leased ──► settled(outcome)           │
-      │        ▲  │        ├──────────────────────────────────┘
-      │        │  │        └──► parked ──► queued | settled
-      └────────┴──┴──► settled(refused, expired, cancelled, failed)
+              ┌────────── due later, lease lost ──────────┐
+held ──► queued ──► leased ──► settled(outcome)           │
+  │        ▲  │        ├──────────────────────────────────┘
+  │        │  │        └──► parked ──► queued | settled
+  └────────┴──┴──► settled(refused, expired, cancelled, failed)
 """
 
 from dataclasses import dataclass, replace

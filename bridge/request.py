@@ -34,6 +34,7 @@ class Request:
     asker: SessionId
     asked: SessionId
     opened_at: float
+    expires_at: float
     state: Answer = Answer.OPEN
     parent: MessageId | None = None
     place: Place | None = None

@@ -169,6 +169,10 @@ class Store(Protocol):
 
     async def open_requests_of(self, asker: SessionId) -> list[Request]: ...
 
+    async def overdue_requests(self, now: float, limit: int) -> list[Request]:
+        """Open requests whose `expires_at` is `now` or earlier and whose message is settled, by id."""
+        ...
+
     async def open_requests_to(self, asked: SessionId) -> list[Request]: ...
 
     # Turns

@@ -1,0 +1,1 @@
+"""The way of a message: inbound, admission, dispatch, turn, settlement, reply, outbox."""

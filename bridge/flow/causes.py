@@ -1,0 +1,70 @@
+"""What a caller is working on: the causes of its sends, and the place where its answers are shown."""
+
+from dataclasses import replace
+
+from bridge.caller import Caller
+from bridge.errors import Code, Refused
+from bridge.flow.ledger import Work
+from bridge.ids import MessageId, Place, SessionId
+from bridge.loops import Cause, cause_of
+from bridge.message import Intent, Message, Origin
+from bridge.turn import Turn
+
+
+async def causes_of(work: Work, caller: Caller, turn: Turn | None) -> list[Cause]:
+    """The inputs of the running turn and what was read in it. An agent without a turn has what it read since
+    its last input from a person, for at most `cause_memory_s` after settling. A person begins anew."""
+    if caller.origin is Origin.USER or caller.person is not None:
+        return []
+    if turn is not None:
+        inputs = [await work.message(one) for one in turn.inputs]
+        read = await work.store.read_by(turn.session, turn.started_at)
+        found = {one.id: one for one in [*inputs, *read] if one is not None and one.turn == turn.id}
+        return [cause_of(one) for one in found.values()]
+    if not caller.bound:
+        return []
+    read = await work.store.read_by(caller.session, work.now - work.limits.cause_memory_s)
+    last_input = max((one.accepted_at for one in read if one.intent is Intent.INPUT), default=0.0)
+    return [cause_of(one) for one in read if (one.read_at or 0) >= last_input]
+
+
+async def replied_to(work: Work, caller: Caller, in_reply_to: str | None) -> Cause | Refused | None:
+    """The cause that `in_reply_to` names. Only a message that the caller sent or received can be one."""
+    if in_reply_to is None:
+        return None
+    message = await work.message(MessageId(in_reply_to))
+    if message is None or not concerns(message, caller.session):
+        return unknown_message()
+    return cause_of(message)
+
+
+def concerns(message: Message, session: SessionId) -> bool:
+    return session in (message.sender, message.recipient) and message.intent is not Intent.INPUT
+
+
+def unknown_message() -> Refused:
+    return Refused(Code.UNKNOWN_MESSAGE, "no such message was sent or received here")
+
+
+async def place_for(work: Work, caller: Caller, turn: Turn | None) -> Place | None:
+    """Where what comes of a call is shown: where it was said, else where the turn is shown, else at the
+    caller's first place that a chat serves."""
+    if caller.place is not None:
+        return caller.place
+    if turn is not None and turn.place is not None:
+        return turn.place
+    return await first_place(work, caller.session) if caller.bound else None
+
+
+async def first_place(work: Work, session: SessionId) -> Place | None:
+    for binding in await work.store.places(session):
+        if work.ledger.chat_of(binding.place) is not None:
+            return binding.place
+    return None
+
+
+async def mark_begun(work: Work, turn: Turn) -> None:
+    """A call that changes something is a tool that has begun, whether its agent announces it or not."""
+    current = await work.turn(turn.id)
+    if current is not None and current.live and not current.tools_begun:
+        work.put(replace(current, tools_begun=True))

@@ -1,0 +1,276 @@
+"""Units of work over the store: read, plan with plain code, commit as a whole, then wake whom it concerns."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeVar
+
+from bridge.conversation import Conversation, Pair, pair_of
+from bridge.decision import Verdict
+from bridge.errors import Code, Conflict, Refused
+from bridge.ids import ConversationId, Ids, MessageId, Place, PostId, SessionId, TurnId, scheme_of
+from bridge.limits import Limits
+from bridge.message import Message
+from bridge.ports.chat import Chat
+from bridge.ports.clock import Clock, Randomness
+from bridge.ports.store import Change, Check, Entity, Key, Store
+from bridge.ports.wake import Wake
+from bridge.post import Button, Post, PostKind
+from bridge.request import Request
+from bridge.session import Session
+from bridge.trace import Step, StepKind
+from bridge.turn import Turn
+
+T = TypeVar("T")
+
+
+class Ledger:
+    """The store, the time, the ids and the wake-ups, as every part of the flow needs them."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        randomness: Randomness,
+        wake: Wake,
+        limits: Limits,
+        chats: Mapping[str, Chat],
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        self.randomness = randomness
+        self.ids = Ids(clock, randomness)
+        self.wake = wake
+        self.limits = limits
+        self.chats = chats
+
+    def chat_of(self, where: Place | None) -> Chat | None:
+        return self.chats.get(scheme_of(where)) if where is not None else None
+
+    def attended(self, where: Place | None) -> bool:
+        chat = self.chat_of(where)
+        return chat is not None and where is not None and chat.attended(where)
+
+    def backoff(self, attempts: int, *, cap_s: float) -> float:
+        """Seconds to wait after so many failed attempts: exponential, with full jitter."""
+        return min(cap_s, 2.0 ** min(attempts, 20)) * self.randomness.random()
+
+    async def surely(self, body: "Callable[[Work], Awaitable[T]]") -> T:
+        """Like `do`, for what must be stored whatever it takes: goes on while the store is unavailable."""
+        attempts = 0
+        while True:
+            try:
+                return await self.do(body)
+            except Refused as refused:
+                if refused.code is not Code.UNAVAILABLE:
+                    raise
+                attempts += 1
+                await self.clock.sleep(self.backoff(attempts, cap_s=5))
+
+    async def do(self, body: "Callable[[Work], Awaitable[T]]") -> T:
+        """Runs `body` until its change is committed on the state that it was planned on.
+
+        `body` must be free of effects but on its `Work`. What it raises ends it, and stores nothing.
+        """
+        while True:
+            work = Work(self)
+            result = await body(work)
+            try:
+                await self.store.commit(work.change())
+            except Conflict:
+                continue
+            for wake in work.wakes:
+                wake()
+            return result
+
+
+class Work:
+    """One change in the making. Reads see what the change has put already."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.store = ledger.store
+        self.limits = ledger.limits
+        self.now = ledger.clock.now()
+        self.wakes: list[Callable[[], None]] = []
+        self.ledger = ledger
+        self._puts: dict[object, Entity] = {}
+        self._keys: list[Key] = []
+        self._checks: list[Check] = []
+        self._verdicts: list[Verdict] = []
+        self._steps: list[Step] = []
+        self._unbound: list[Place] = []
+
+    def new_id(self) -> str:
+        return self.ledger.ids.new()
+
+    @property
+    def wake(self) -> Wake:
+        return self.ledger.wake
+
+    def then(self, wake: Callable[[], None]) -> None:
+        """Calls `wake` once the change is stored."""
+        self.wakes.append(wake)
+
+    def change(self) -> Change:
+        return Change(
+            puts=tuple(self._puts.values()),
+            keys=tuple(self._keys),
+            checks=tuple(self._checks),
+            verdicts=tuple(self._verdicts),
+            steps=tuple(self._steps),
+            unbound=tuple(self._unbound),
+        )
+
+    # What the change holds
+
+    def put(self, entity: Entity) -> None:
+        self._puts[_key(entity)] = entity
+
+    def key(self, key: Key) -> None:
+        self._keys.append(key)
+
+    def check(self, check: Check) -> None:
+        self._checks.append(check)
+
+    def verdict(self, verdict: Verdict) -> None:
+        self._verdicts.append(verdict)
+
+    def unbind(self, place: Place) -> None:
+        self._unbound.append(place)
+
+    def step(self, kind: StepKind, message: Message, session: SessionId | None = None, **detail: object) -> None:
+        """Traces a step of a message; details that are None are left out."""
+        self._steps.append(
+            Step(
+                id=self.new_id(),
+                at=self.now,
+                step=kind,
+                session=session or message.recipient,
+                message=message.id,
+                conversation=message.conversation,
+                cause=message.cause,
+                detail={name: value for name, value in detail.items() if value is not None},
+            )
+        )
+
+    def refused_step(
+        self, session: SessionId, conversation: ConversationId | None, cause: MessageId | None, **detail: object
+    ) -> None:
+        """A refused request has no message: it is traced by its conversation and by its cause."""
+        step = Step(self.new_id(), self.now, StepKind.DECISION, session, None, conversation, cause, detail)
+        self._steps.append(step)
+
+    async def show(
+        self,
+        key: str,
+        place: Place | None,
+        kind: PostKind,
+        text: str,
+        *,
+        buttons: Sequence[Button] = (),
+        message: MessageId | None = None,
+        session: SessionId | None = None,
+    ) -> None:
+        """Wants `text` to be seen at `place`: a new post, or a new revision of the post with this key."""
+        chat = self.ledger.chat_of(place)
+        if chat is None or place is None:
+            return
+        parts = chat.split(text)
+        for number, part in enumerate(parts, 1):
+            part_key = key if number == 1 else f"{key}#{number}"
+            part_buttons = tuple(buttons) if number == len(parts) else ()
+            if not await self.revise(part_key, part, buttons=part_buttons):
+                self.put(
+                    Post(
+                        id=PostId(self.new_id()),
+                        key=part_key,
+                        place=place,
+                        kind=kind,
+                        text=part,
+                        created_at=self.now,
+                        due_at=self.now,
+                        buttons=part_buttons,
+                        message=message,
+                        session=session,
+                    )
+                )
+        self.then(self.wake.outbox)
+
+    async def revise(self, key: str, text: str, *, buttons: Sequence[Button] = ()) -> bool:
+        """Gives the post with this key another text. False where there is no such post."""
+        earlier = await self.post(key)
+        if earlier is None:
+            return False
+        revised = earlier.revised(text, tuple(buttons), now=self.now)
+        if revised is not earlier:
+            self.put(revised)
+            self.then(self.wake.outbox)
+        return True
+
+    # What it reads
+
+    async def session(self, session: SessionId) -> Session | None:
+        staged = self._puts.get(("session", session))
+        return staged if isinstance(staged, Session) else await self.store.session(session)
+
+    async def message(self, message: MessageId) -> Message | None:
+        staged = self._puts.get(("message", message))
+        return staged if isinstance(staged, Message) else await self.store.message(message)
+
+    async def request(self, message: MessageId) -> Request | None:
+        staged = self._puts.get(("request", message))
+        return staged if isinstance(staged, Request) else await self.store.request(message)
+
+    async def requests_for(self, parent: MessageId) -> list[Request]:
+        stored = {request.id: request for request in await self.store.requests_for(parent)}
+        for entity in self._puts.values():
+            if isinstance(entity, Request) and entity.parent == parent:
+                stored[entity.id] = entity
+        return list(stored.values())
+
+    async def post(self, key: str) -> Post | None:
+        staged = self._puts.get(("post", key))
+        return staged if isinstance(staged, Post) else await self.store.post(key)
+
+    async def turn(self, turn: TurnId) -> Turn | None:
+        staged = self._puts.get(("turn", turn))
+        return staged if isinstance(staged, Turn) else await self.store.turn(turn)
+
+    async def taken(self, turn: TurnId) -> list[Message]:
+        return [self._staged(message) for message in await self.store.taken(turn)]
+
+    async def queue(self, session: SessionId) -> list[Message]:
+        return [self._staged(message) for message in await self.store.queue(session)]
+
+    async def conversation(self, conversation: ConversationId) -> Conversation | None:
+        staged = self._puts.get(("conversation", conversation))
+        return staged if isinstance(staged, Conversation) else await self.store.conversation(conversation)
+
+    async def pair(self, one: SessionId, other: SessionId) -> Pair:
+        a, b = pair_of(one, other)
+        staged = self._puts.get(("pair", a, b))
+        if isinstance(staged, Pair):
+            return staged
+        return await self.store.pair(a, b) or Pair(a, b)
+
+    def _staged(self, message: Message) -> Message:
+        staged = self._puts.get(("message", message.id))
+        return staged if isinstance(staged, Message) else message
+
+
+def _key(entity: Entity) -> object:
+    match entity:
+        case Session(id=ident):
+            return "session", ident
+        case Message(id=ident):
+            return "message", ident
+        case Request(id=ident):
+            return "request", ident
+        case Turn(id=ident):
+            return "turn", ident
+        case Conversation(id=ident):
+            return "conversation", ident
+        case Pair(a=a, b=b):
+            return "pair", a, b
+        case Post(key=key):
+            return "post", key
+        case _:
+            return entity
