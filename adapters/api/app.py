@@ -1,0 +1,22 @@
+"""The control API as an ASGI application."""
+
+from fastapi import FastAPI
+
+from adapters.api.exchange import Exchange
+from adapters.api.guard import Guard
+from adapters.api.refusals import answer_with_refusals
+from adapters.api.routes import router
+
+
+def create_app(exchange: Exchange, version: str = "1") -> FastAPI:
+    """Serves `/v1/…` and `/openapi.json`.
+
+    The server puts the `Peer` of each connection into `scope["state"]["peer"]`; without one a caller is a
+    program.
+    """
+    app = FastAPI(title="Tieline control API", version=version, docs_url=None, redoc_url=None)
+    app.state.exchange = exchange
+    answer_with_refusals(app)
+    app.add_middleware(Guard)
+    app.include_router(router)
+    return app

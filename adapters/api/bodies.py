@@ -1,0 +1,68 @@
+"""What callers may put into a request. Unknown fields and wrong types are refused."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from bridge.message import Intent
+from bridge.views import Send
+
+Name = Annotated[str, Field(max_length=300)]
+Key = Annotated[str, Field(min_length=1, max_length=200)]
+Ident = Annotated[str, Field(max_length=200)]
+Wait = Annotated[float, Field(ge=0, le=7 * 86_400, allow_inf_nan=False, description="Seconds to wait at most.")]
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
+
+
+class SendBody(Body):
+    to: Name
+    text: str
+    sender: Name | None = Field(None, alias="from", description="The session to speak as; see X-Tieline-Session.")
+    intent: Literal["request", "inform"] = "request"
+    wake: bool = False
+    in_reply_to: Ident | None = None
+    key: Key | None = None
+    ttl_s: float | None = Field(None, gt=0, allow_inf_nan=False)
+
+    def as_send(self) -> Send:
+        return Send(self.to, self.text, Intent(self.intent), self.wake, self.in_reply_to, self.key, self.ttl_s)
+
+
+class AskBody(Body):
+    """A request that wakes its recipient, and the wait for its answer. With the same key the same question
+    is waited for again."""
+
+    to: Name
+    text: str
+    sender: Name | None = Field(None, alias="from", description="The session to speak as; see X-Tieline-Session.")
+    in_reply_to: Ident | None = None
+    key: Key | None = None
+    timeout_s: Wait = 60
+
+    def as_send(self) -> Send:
+        return Send(self.to, self.text, Intent.REQUEST, wake=True, in_reply_to=self.in_reply_to, key=self.key)
+
+
+class SessionBody(Body):
+    handle: Name
+    agent: Name | None = None
+    cwd: Annotated[str, Field(max_length=4096)] | None = None
+    place: Name | None = None
+    title: Name | None = None
+
+
+class TakeBody(Body):
+    session: Name | None = None
+
+
+class FollowBody(Body):
+    session: Name | None = None
+    known: list[Ident] = []
+    timeout_s: Wait = 25
+
+
+class AckBody(Body):
+    message_ids: Annotated[list[Ident], Field(min_length=1, max_length=1000)]

@@ -1,0 +1,74 @@
+"""The unix socket itself: private, and never taken away from a bridge that still listens."""
+
+import errno
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_LONGEST = 100  # sun_path takes 104 bytes on macOS and 108 on Linux
+
+
+class SocketTaken(Exception):
+    """Another bridge listens at this socket."""
+
+
+def listen(path: Path) -> socket.socket:
+    """A listening socket with mode 0600 in a directory with mode 0700.
+
+    A socket file at which nobody listens is replaced. Raises `SocketTaken` or `OSError`.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.parent.chmod(0o700)
+    with _short(path) as name:
+        if path.is_socket():
+            if _answers(name):
+                raise SocketTaken(f"another bridge listens at {path}")
+            path.unlink()
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            listener.bind(name)
+            path.chmod(0o600)
+            listener.listen(128)
+        except BaseException:
+            listener.close()
+            raise
+    listener.setblocking(False)
+    return listener
+
+
+def remove(path: Path, listener_inode: int) -> None:
+    """Removes the socket file, unless another bridge has put its own there meanwhile."""
+    try:
+        if path.stat().st_ino == listener_inode:
+            path.unlink()
+    except FileNotFoundError:
+        pass
+
+
+def _answers(name: str) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1)
+        try:
+            probe.connect(name)
+        except (ConnectionRefusedError, FileNotFoundError):
+            return False
+        except OSError as error:
+            # A full backlog or a slow bridge is a bridge.
+            return error.errno != errno.ENOTSOCK
+        return True
+
+
+@contextmanager
+def _short(path: Path) -> Iterator[str]:
+    """A name of `path` that fits into a socket address."""
+    if len(os.fsencode(path)) <= _LONGEST or sys.platform != "linux":
+        yield str(path)
+        return
+    directory = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{directory}/{path.name}"
+    finally:
+        os.close(directory)

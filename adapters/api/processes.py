@@ -1,0 +1,77 @@
+"""What the kernel says of the process at the other end of a unix socket."""
+
+import os
+import socket
+import struct
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+_GENERATIONS = 64
+_SOL_LOCAL, _LOCAL_PEERPID = 0, 2  # <sys/un.h> of macOS, which Python does not name
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    pid: int
+    uid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """A process, its ancestors from the nearest on, and whether it has a controlling terminal."""
+
+    pids: tuple[int, ...]
+    terminal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    parent: int
+    terminal: bool
+
+
+def peer_of(connection: socket.socket) -> Peer | None:
+    """The process that connected; None where the kernel does not tell, e.g. across pid namespaces."""
+    try:
+        if sys.platform == "linux":
+            credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+            pid, uid, _ = struct.unpack("3i", credentials)
+        else:
+            (pid,) = struct.unpack("i", connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID, struct.calcsize("i")))
+            uid = os.getuid()
+    except OSError:
+        return None
+    return Peer(pid, uid) if pid > 0 else None
+
+
+def lineage(pid: int) -> Lineage:
+    """Blocks for a moment. A process that has ended has neither ancestors nor a terminal."""
+    look = _from_proc if sys.platform == "linux" else _from_ps().get
+    pids: list[int] = []
+    terminal = False
+    while pid > 0 and pid not in pids and len(pids) < _GENERATIONS:
+        process = look(pid)
+        terminal = terminal or (not pids and process is not None and process.terminal)
+        pids.append(pid)
+        pid = process.parent if process else 0
+    return Lineage(tuple(pids), terminal)
+
+
+def _from_proc(pid: int) -> _Process | None:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return None
+    # The name of the program stands in parentheses and may hold any byte, also spaces and parentheses.
+    _state, parent, _group, _session, terminal = stat.rpartition(b")")[2].split()[:5]
+    return _Process(int(parent), terminal != b"0")
+
+
+def _from_ps() -> dict[int, _Process]:
+    listing = subprocess.run(
+        ["/bin/ps", "-axo", "pid=,ppid=,tty="], capture_output=True, text=True, check=False, timeout=5
+    )
+    rows = (line.split() for line in listing.stdout.splitlines())
+    return {int(row[0]): _Process(int(row[1]), row[2].strip("?-") != "") for row in rows if len(row) == 3}

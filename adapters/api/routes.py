@@ -1,0 +1,112 @@
+"""The endpoints of the control API, as the shell uses them."""
+
+from dataclasses import replace
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+
+from adapters.api.bodies import AckBody, AskBody, FollowBody, SendBody, SessionBody, TakeBody, Wait
+from adapters.api.request import CallerOf, ChannelOf, ExchangeOf, while_connected
+from adapters.api.shown import (
+    AckedShown,
+    AnswerShown,
+    ErrorShown,
+    InboxShown,
+    ReceiptShown,
+    SessionShown,
+    SessionsShown,
+    StatusShown,
+    StepShown,
+    TraceShown,
+)
+from adapters.api.who import caller
+
+router = APIRouter(prefix="/v1", responses={"4XX": {"model": ErrorShown}, "503": {"model": ErrorShown}})
+
+
+@router.get("/status")
+async def status(exchange: ExchangeOf) -> StatusShown:
+    return StatusShown.of(await exchange.status())
+
+
+@router.get("/sessions")
+async def sessions(
+    exchange: ExchangeOf,
+    by: CallerOf,
+    active: bool = False,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: Annotated[str | None, Query(max_length=300)] = None,
+) -> SessionsShown:
+    """The sessions that the caller may see, a page at a time."""
+    page, following = await exchange.sessions(by, active, limit, cursor)
+    return SessionsShown(sessions=[SessionShown.of(one) for one in page], next_cursor=following)
+
+
+@router.post("/sessions")
+async def new_session(exchange: ExchangeOf, by: CallerOf, body: SessionBody) -> SessionShown:
+    return SessionShown.of(await exchange.new_session(by, body.handle, body.agent, body.cwd, body.place, body.title))
+
+
+@router.post("/send")
+async def send(exchange: ExchangeOf, channel: ChannelOf, body: SendBody) -> ReceiptShown:
+    by = await caller(exchange, replace(channel, name=body.sender or channel.name))
+    return ReceiptShown.of(await exchange.send(by, body.as_send()))
+
+
+@router.post("/ask")
+async def ask(exchange: ExchangeOf, channel: ChannelOf, body: AskBody, request: Request) -> AnswerShown:
+    """Sends a request and waits for its answer. The wait ends with the connection; the question stays open."""
+    by = await caller(exchange, replace(channel, name=body.sender or channel.name))
+    return AnswerShown.of(await while_connected(request, exchange.ask(by, body.as_send(), body.timeout_s)))
+
+
+@router.get("/answers/{message_id}")
+async def answer(
+    exchange: ExchangeOf, by: CallerOf, message_id: str, request: Request, timeout_s: Annotated[Wait, Query()] = 0
+) -> AnswerShown:
+    """How a request of the caller stands; waits for its closing where a time is given."""
+    return AnswerShown.of(await while_connected(request, exchange.answer(by, message_id, timeout_s)))
+
+
+@router.post("/answers/{message_id}/read")
+async def read_answer(exchange: ExchangeOf, by: CallerOf, message_id: str) -> dict[str, str]:
+    """Says that the answer has been shown, so that it is not delivered as mail too."""
+    await exchange.read_answer(by, message_id)
+    return {"message_id": message_id}
+
+
+@router.post("/messages/{message_id}/cancel")
+async def cancel(exchange: ExchangeOf, by: CallerOf, message_id: str) -> AnswerShown:
+    return AnswerShown.of(await exchange.cancel(by, message_id))
+
+
+@router.get("/inbox")
+async def inbox(
+    exchange: ExchangeOf, by: CallerOf, session: Annotated[str | None, Query(max_length=300)] = None
+) -> InboxShown:
+    """A view of what is unsettled; it changes nothing."""
+    return InboxShown.of(await exchange.inbox(by, session, take=False))
+
+
+@router.post("/inbox/take")
+async def take(exchange: ExchangeOf, by: CallerOf, body: TakeBody) -> InboxShown:
+    """Leases what waits to be read; acknowledge it with /v1/ack."""
+    return InboxShown.of(await exchange.inbox(by, body.session, take=True))
+
+
+@router.post("/inbox/wait")
+async def follow(exchange: ExchangeOf, by: CallerOf, body: FollowBody, request: Request) -> InboxShown:
+    """Waits for mail whose id is not in `known`; an empty list when the time is over."""
+    waiting = exchange.wait_inbox(by, body.session, set(body.known), body.timeout_s)
+    return InboxShown.of(await while_connected(request, waiting))
+
+
+@router.post("/ack")
+async def ack(exchange: ExchangeOf, by: CallerOf, body: AckBody) -> AckedShown:
+    return AckedShown(acked=await exchange.ack(by, body.message_ids))
+
+
+@router.get("/traces/{ident}")
+async def trace(exchange: ExchangeOf, by: CallerOf, ident: str) -> TraceShown:
+    """What happened to a message or in a conversation, step by step."""
+    return TraceShown(steps=[StepShown.of(step) for step in await exchange.trace(by, ident)])

@@ -1,0 +1,93 @@
+"""The control server: the API and the MCP streams on one unix socket."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from uvicorn.config import Config
+from uvicorn.server import ServerState
+
+from adapters.api.app import create_app
+from adapters.api.exchange import Exchange
+from adapters.api.listener import listen, remove
+from adapters.api.protocol import ControlProtocol
+
+log = logging.getLogger(__name__)
+
+ServeMcp = Callable[[asyncio.StreamReader, asyncio.StreamWriter, str], Awaitable[None]]
+
+_GRACE_S = 0.5
+
+
+class ControlServer:
+    """Serves from `serve()` until `close()`. `accepting` is set once clients can connect."""
+
+    def __init__(self, exchange: Exchange, socket_path: Path, mcp: ServeMcp | None = None) -> None:
+        self.accepting = asyncio.Event()
+        self._path = socket_path
+        self._mcp = mcp
+        self._app = create_app(exchange)
+        self._state = ServerState()
+        self._streams: set[asyncio.Task[None]] = set()
+        self._stopping = asyncio.Event()
+        self._stopped = asyncio.Event()
+        self._stopped.set()
+
+    async def serve(self) -> None:
+        """Runs until `close()` or until it is cancelled. Raises `SocketTaken` or `OSError` at the start.
+
+        Requests that are being answered get half a second to end; waits are cut off, and what they waited
+        for stays as it is.
+        """
+        config = Config(self._app, http=ControlProtocol, ws="none", lifespan="off", log_config=None, access_log=False)
+        config.load()
+        self._stopped.clear()
+        try:
+            listener = listen(self._path)
+            inode = self._path.stat().st_ino
+            server = await asyncio.get_running_loop().create_unix_server(
+                lambda: ControlProtocol(config, self._state, {}, self._begin_stream), sock=listener
+            )
+            try:
+                self.accepting.set()
+                await self._stopping.wait()
+            finally:
+                self.accepting.clear()
+                remove(self._path, inode)
+                server.close()
+                await self._end_connections()
+        finally:
+            self._stopped.set()
+
+    async def close(self) -> None:
+        """Ends `serve()` and waits for it. Safe to call twice, and before it."""
+        self._stopping.set()
+        await self._stopped.wait()
+
+    def _begin_stream(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: str) -> None:
+        stream = asyncio.create_task(self._serve_stream(reader, writer, token))
+        self._streams.add(stream)
+        stream.add_done_callback(self._streams.discard)
+
+    async def _serve_stream(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: str) -> None:
+        try:
+            if self._mcp is not None:
+                await self._mcp(reader, writer, token)
+        except Exception:  # the boundary of one connection
+            log.exception("an MCP connection failed")
+        finally:
+            writer.close()
+
+    async def _end_connections(self) -> None:
+        for connection in list(self._state.connections):
+            connection.shutdown()
+        for stream in list(self._streams):
+            stream.cancel()
+        tasks = self._state.tasks | self._streams
+        if tasks:
+            await asyncio.wait(tasks, timeout=_GRACE_S)
+        for connection in list(self._state.connections):
+            connection.transport.abort()
+        if self._state.tasks:
+            await asyncio.wait(set(self._state.tasks), timeout=_GRACE_S)

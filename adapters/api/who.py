@@ -1,0 +1,51 @@
+"""Who a caller is: decided by its capability token or by the kernel, never by what it says (DESIGN §7)."""
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from adapters.api.exchange import Exchange
+from adapters.api.processes import Peer, lineage
+from bridge.caller import Caller
+from bridge.errors import Code, Refused
+from bridge.ids import SessionId
+from bridge.message import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """How a request came in. `name` is the session that the caller would like to speak as."""
+
+    token: str | None
+    peer: Peer | None
+    name: str | None
+
+
+async def caller(exchange: Exchange, channel: Channel) -> Caller:
+    """Raises `Refused` for an unknown token, and where the caller may not speak as the session it names.
+
+    An agent is its session, however its command was started; a terminal without an agent above it is a
+    person; whatever else (cron, a daemon) is a program.
+    """
+    if channel.token is not None:
+        session = exchange.token_session(channel.token)
+        if session is None:
+            raise Refused(
+                Code.NOT_PERMITTED,
+                "the capability token in TIELINE_TOKEN is unknown or was revoked",
+                remedy="Start the agent's session again, or unset TIELINE_TOKEN.",
+            )
+        return await _agent(exchange, channel, session)
+    if channel.peer is None:
+        return await exchange.caller(channel.name, origin=Origin.PEER, bound=None)
+    process = await asyncio.to_thread(lineage, channel.peer.pid)
+    session = exchange.agent_session(process.pids)
+    if session is not None:
+        return await _agent(exchange, channel, session)
+    if process.terminal:
+        person = await exchange.caller(channel.name, origin=Origin.USER, bound=None)
+        return replace(person, operator=True, person=person.person or f"cli:{channel.peer.uid}")
+    return await exchange.caller(channel.name, origin=Origin.PEER, bound=None)
+
+
+async def _agent(exchange: Exchange, channel: Channel, session: SessionId) -> Caller:
+    return await exchange.caller(channel.name, origin=Origin.PEER, bound=session)

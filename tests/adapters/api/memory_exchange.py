@@ -1,0 +1,249 @@
+"""An exchange in memory that keeps what it was told, for tests of the interfaces."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from bridge.caller import Caller
+from bridge.errors import Code, Refused
+from bridge.ids import ConversationId, MessageId, SessionId, address, profile_of
+from bridge.message import Intent, Origin, State
+from bridge.request import Answer
+from bridge.session import Kind
+from bridge.trace import Step, StepKind
+from bridge.views import (
+    AnswerView,
+    Mail,
+    Received,
+    Receipt,
+    ReplyView,
+    Send,
+    SessionView,
+    StatusView,
+)
+
+SHELL = SessionId("default/shell")
+CAREER = SessionId("default/career")
+DESK = SessionId("default/desk")
+BUILD = SessionId("default/build")
+NOON = 1_790_000_000.5
+
+
+@dataclass
+class MemoryExchange:
+    """Sending to a session that is named after a refusal code, with `-` for `_`, is refused with that code.
+
+    `asked` is set by each question; a test answers it with `close`.
+    """
+
+    kinds: dict[SessionId, Kind] = field(
+        default_factory=lambda: {
+            BUILD: Kind.SHELL,
+            CAREER: Kind.CHAT,
+            DESK: Kind.CHAT,
+            SHELL: Kind.SHELL,
+        }
+    )
+    tokens: dict[str, SessionId] = field(default_factory=dict)
+    agents: dict[int, SessionId] = field(default_factory=dict)
+    callers: list[Caller] = field(default_factory=list)
+    sends: list[Send] = field(default_factory=list)
+    acked: list[str] = field(default_factory=list)
+    deferred: list[str] = field(default_factory=list)
+    read: list[str] = field(default_factory=list)
+    mail: dict[SessionId, list[Mail]] = field(default_factory=dict)
+    answers: dict[str, AnswerView] = field(default_factory=dict)
+    keys: dict[str, Receipt] = field(default_factory=dict)
+    lines: list[Step] = field(default_factory=list)
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    abandoned: asyncio.Event = field(default_factory=asyncio.Event)
+    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    fault: Exception | None = None
+
+    async def send(self, caller: Caller, send: Send) -> Receipt:
+        self.callers.append(caller)
+        if self.fault:
+            raise self.fault
+        if send.key in self.keys:
+            return replace(self.keys[send.key], duplicate=True)
+        to = self._recipient(caller, send)
+        self.sends.append(send)
+        number = len(self.sends)
+        receipt = Receipt(
+            MessageId(f"m{number}"), ConversationId(f"c{number}"), to, State.QUEUED, number, send.wake, False, 1
+        )
+        if send.key:
+            self.keys[send.key] = receipt
+        self.answers[receipt.message_id] = AnswerView(
+            receipt.message_id, receipt.conversation_id, State.QUEUED, Answer.OPEN, None, None, number
+        )
+        return receipt
+
+    async def ask(self, caller: Caller, send: Send, timeout_s: float) -> AnswerView:
+        receipt = await self.send(caller, send)
+        self.asked.set()
+        return await self.answer(caller, receipt.message_id, timeout_s)
+
+    async def answer(self, caller: Caller, message_id: str, timeout_s: float) -> AnswerView:
+        self._known(message_id)
+        try:
+            async with asyncio.timeout(timeout_s), self.changed:
+                await self.changed.wait_for(lambda: self.answers[message_id].answer is not Answer.OPEN)
+        except TimeoutError:
+            pass
+        except asyncio.CancelledError:
+            self.abandoned.set()
+            raise
+        return self.answers[message_id]
+
+    async def close(self, message_id: str, answer: Answer, text: str | None = None, reason: str | None = None) -> None:
+        reply = None if text is None else ReplyView(MessageId("r1"), CAREER, text, False)
+        async with self.changed:
+            view = self.answers[message_id]
+            self.answers[message_id] = replace(view, state=State.SETTLED, answer=answer, reply=reply, reason=reason)
+            self.changed.notify_all()
+
+    async def read_answer(self, caller: Caller, message_id: str) -> None:
+        self._known(message_id)
+        self.read.append(message_id)
+
+    async def cancel(self, caller: Caller, message_id: str) -> AnswerView:
+        self._known(message_id)
+        await self.close(message_id, Answer.CANCELLED)
+        return self.answers[message_id]
+
+    async def receive(self, caller: Caller, limit: int) -> Received:
+        self.callers.append(caller)
+        waiting = self.mail.get(caller.session, [])
+        return Received(tuple(waiting[:limit]), len(waiting[limit:]))
+
+    async def ack(self, caller: Caller, message_ids: list[str]) -> list[str]:
+        known = {mail.message_id for mail in self.mail.get(caller.session, [])}
+        settled = [ident for ident in message_ids if ident in known]
+        self.acked += settled
+        return settled
+
+    async def reply(self, caller: Caller, message_id: str, text: str, kind: str) -> Receipt:
+        self._known(message_id)
+        await self.close(message_id, Answer.ANSWERED if kind == "answer" else Answer.INPUT_REQUIRED, text)
+        return Receipt(MessageId("r1"), ConversationId("c1"), DESK, State.QUEUED, 0, True, False, 1)
+
+    async def defer(self, caller: Caller, message_id: str) -> None:
+        self._known(message_id)
+        self.deferred.append(message_id)
+
+    async def arrive(self, session: SessionId, text: str, intent: Intent = Intent.REQUEST) -> Mail:
+        number = sum(len(one) for one in self.mail.values()) + 1
+        mail = Mail(
+            MessageId(f"in{number}"),
+            DESK,
+            intent,
+            text,
+            Origin.PEER,
+            ConversationId("c9"),
+            None,
+            1,
+            NOON,
+            State.QUEUED,
+            False,
+        )
+        async with self.changed:
+            self.mail.setdefault(session, []).append(mail)
+            self.changed.notify_all()
+        return mail
+
+    async def inbox(self, caller: Caller, session: str | None, take: bool) -> list[Mail]:
+        self.callers.append(caller)
+        mail = self.mail.get(self._owner(caller, session), [])
+        return [replace(one, state=State.LEASED) for one in mail] if take else list(mail)
+
+    async def wait_inbox(self, caller: Caller, session: str | None, known: set[str], timeout_s: float) -> list[Mail]:
+        owner = self._owner(caller, session)
+
+        def fresh() -> list[Mail]:
+            return [mail for mail in self.mail.get(owner, []) if mail.message_id not in known]
+
+        try:
+            async with asyncio.timeout(timeout_s), self.changed:
+                return await self.changed.wait_for(fresh)
+        except TimeoutError:
+            return []
+
+    async def sessions(
+        self, caller: Caller, active: bool, limit: int = 50, cursor: str | None = None
+    ) -> tuple[list[SessionView], str | None]:
+        names = sorted(name for name in self.kinds if name > (cursor or "") and (name == CAREER or not active))
+        page = [self._view(name) for name in names[:limit]]
+        return page, (names[limit - 1] if len(names) > limit else None)
+
+    async def new_session(
+        self, caller: Caller, handle: str, agent: str | None, cwd: str | None, place: str | None, title: str | None
+    ) -> SessionView:
+        if caller.origin is not Origin.USER:
+            raise Refused(Code.NOT_PERMITTED, "only a person makes sessions")
+        name = SessionId(f"default/{handle}")
+        self.kinds[name] = Kind.CHAT
+        return replace(self._view(name), cwd=cwd, title=title or handle, places=(place,) if place else ())
+
+    async def trace(self, caller: Caller, ident: str) -> list[Step]:
+        if not self.lines:
+            raise Refused(Code.UNKNOWN_MESSAGE, f"there is no message or conversation {ident}")
+        return self.lines
+
+    async def status(self) -> StatusView:
+        if self.fault:
+            raise self.fault
+        return StatusView(4711, "0.1.0", "default", 2.5, "memory", {"ok": True, "last_poll_age_s": 1.0}, 4, 1, 2, 3.5)
+
+    async def caller(self, session_name: str | None, *, origin: Origin, bound: SessionId | None) -> Caller:
+        if bound is not None:
+            if session_name and address(session_name, profile_of(bound)) != bound:
+                raise Refused(Code.NOT_PERMITTED, f"this caller is {bound} and can be no other session")
+            return Caller(bound, origin, bound=True)
+        session = address(session_name, "default") if session_name else SHELL
+        if session is None or session not in self.kinds:
+            raise Refused(Code.UNKNOWN_SESSION, f"there is no session {session_name}")
+        if origin is Origin.PEER and self.kinds[session] is not Kind.SHELL:
+            raise Refused(Code.NOT_PERMITTED, "a program may speak as a shell session only")
+        return Caller(session, origin)
+
+    def token_session(self, token: str) -> SessionId | None:
+        return self.tokens.get(token)
+
+    def agent_session(self, pids: Sequence[int]) -> SessionId | None:
+        return next((self.agents[pid] for pid in pids if pid in self.agents), None)
+
+    def step(self, kind: StepKind, **detail: object) -> None:
+        number = len(self.lines)
+        self.lines.append(
+            Step(f"s{number}", NOON + number, kind, CAREER, MessageId("m1"), ConversationId("c1"), detail=detail)
+        )
+
+    def _recipient(self, caller: Caller, send: Send) -> SessionId:
+        to = address(send.to, "default")
+        handle = (to or "").partition("/")[2].replace("-", "_")
+        if handle in [code.value for code in Code]:
+            raise Refused(Code(handle), f"refused as {handle}", rule="rule:1")
+        if to is None or to not in self.kinds:
+            raise Refused(Code.UNKNOWN_SESSION, f"there is no session {send.to}")
+        if to == caller.session:
+            raise Refused(Code.SELF_SEND, "that is the sender")
+        return to
+
+    def _known(self, message_id: str) -> None:
+        if message_id not in self.answers:
+            raise Refused(Code.UNKNOWN_MESSAGE, f"there is no message {message_id}")
+
+    def _owner(self, caller: Caller, session: str | None) -> SessionId:
+        owner = address(session, "default") if session else caller.session
+        if owner is None or owner not in self.kinds:
+            raise Refused(Code.UNKNOWN_SESSION, f"there is no session {session}")
+        if caller.origin is Origin.PEER and owner != caller.session:
+            raise Refused(Code.NOT_PERMITTED, "a program reads its own mail only")
+        return owner
+
+    def _view(self, name: SessionId) -> SessionView:
+        return SessionView(
+            name, name.partition("/")[2].title(), self.kinds[name], "idle", True, None, "/srv", None, None,
+            ("telegram:-100/42",), NOON, 0, "wake",
+        )  # fmt: skip
