@@ -1,0 +1,57 @@
+"""The forms of addresses in the settings: places, and where the web console listens."""
+
+import re
+from ipaddress import ip_address
+from typing import NamedTuple
+
+from adapters.settings.problems import choice
+from bridge.errors import Refused
+from bridge.ids import place, scheme_of
+
+_FORMS: dict[str, tuple[re.Pattern[str], str]] = {
+    "telegram": (
+        re.compile(r"(-?[1-9]\d{0,19})(?:/(?:[1-9]\d{0,19}|general))?\Z"),
+        "telegram:-1001234/42, telegram:-1001234/general or telegram:777",
+    ),
+    "web": (re.compile(r"\S+\Z"), "web:front-desk"),
+    "cli": (re.compile(r"\S+\Z"), "cli:build"),
+    "terminal": (re.compile(r"\S+\Z"), "terminal:desk"),
+}
+
+
+class Address(NamedTuple):
+    host: str
+    port: int
+
+
+def place_problem(text: str) -> tuple[str, str] | None:
+    """What is wrong with a place and what to write instead, or None."""
+    try:
+        scheme = scheme_of(place(text))
+    except Refused:
+        return f"has {text!r}, which is no place", "write it like telegram:-1001234/42 or web:front-desk"
+    if scheme not in _FORMS:
+        return f"has {text!r}, but there is no chat {scheme!r}", choice(scheme, _FORMS)
+    form, example = _FORMS[scheme]
+    if not form.match(text.removeprefix(f"{scheme}:")):
+        return f"has {text!r}, which is no place of {scheme}", f"write it like {example}"
+    return None
+
+
+def telegram_chat(text: str) -> int | None:
+    """The number of the chat that a well-formed place is in, if it is in Telegram."""
+    scheme, _, address = text.partition(":")
+    found = _FORMS["telegram"][0].match(address) if scheme == "telegram" else None
+    return int(found[1]) if found else None
+
+
+def listening(text: str) -> Address | None:
+    """The host and port, where the host is this machine alone."""
+    host, _, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    try:
+        loopback = host == "localhost" or ip_address(host).is_loopback
+        number = int(port)
+    except ValueError:
+        return None
+    return Address(host, number) if loopback and 0 <= number <= 65535 else None

@@ -1,0 +1,100 @@
+"""Builds the plain settings from what the schema and the checks let through."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from adapters.settings.addresses import Address
+from adapters.settings.home import expanded
+from adapters.settings.model import (
+    AgentSettings,
+    PeerText,
+    SessionSettings,
+    Settings,
+    StoreSettings,
+    TelegramSettings,
+    WebSettings,
+)
+from adapters.settings.presets import PRESETS
+from adapters.settings.schema import AgentTable, File, RuleTable, SessionTable, TelegramTable
+from adapters.settings.sources import Sources
+from bridge.decision import Effect, Verb
+from bridge.ids import Place, session_id
+from bridge.limits import Limits
+from bridge.session import Kind
+from policy.rules import Rule
+from policy.selectors import Selector
+
+
+def built(file: File, sources: Sources, home: Path, environ: Mapping[str, str], token: str | None) -> Settings:
+    """`token` is that of `telegram.token_file`, where it counts."""
+    return Settings(
+        home=home,
+        profile=file.profile,
+        store=StoreSettings(file.store.url, file.store.retention_days),
+        telegram=_telegram(file.telegram, token) if file.telegram else None,
+        web=_web(file.web.listen) if file.web else None,
+        limits=Limits(**file.limits.model_dump()),
+        agents={name: _agent(name, table) for name, table in file.agents.items()},
+        sessions=tuple(_session(file.profile, handle, table, environ) for handle, table in file.sessions.items()),
+        rules=tuple(_rule(index, table, sources) for index, table in enumerate(file.policy.rules)),
+    )
+
+
+def _telegram(table: TelegramTable, token: str | None) -> TelegramSettings:
+    return TelegramSettings(
+        token=token or (table.token.get_secret_value() if table.token else ""),
+        base_url=table.base_url,
+        operators=frozenset(table.operators),
+        users=frozenset(table.users),
+        chats=frozenset(table.chats),
+    )
+
+
+def _web(listen: Address) -> WebSettings:
+    return WebSettings(listen.host, listen.port)
+
+
+def _agent(name: str, table: AgentTable) -> AgentSettings:
+    return AgentSettings(
+        name=name,
+        command=tuple(table.command or PRESETS[table.preset or ""]),
+        env=dict(table.env),
+        env_pass=tuple(table.env_pass),
+        peer_text=PeerText(table.peer_text),
+    )
+
+
+def _session(profile: str, handle: str, table: SessionTable, environ: Mapping[str, str]) -> SessionSettings:
+    return SessionSettings(
+        id=session_id(profile, handle),
+        title=table.title or handle.replace("-", " ").title(),
+        kind=_kind(handle, table),
+        agent=table.agent,
+        cwd=str(expanded(table.cwd, environ)) if table.cwd else None,
+        project=table.project,
+        tags=tuple(table.tags),
+        accept_wake=table.accept_wake,
+        places=tuple(Place(place) for place in table.places),
+    )
+
+
+def _kind(handle: str, table: SessionTable) -> Kind:
+    """What the bridge runs is a chat unless it says otherwise, the rest a person's terminal: as which, other
+    than as a shell, no cron job or daemon may speak."""
+    if table.kind:
+        return Kind(table.kind)
+    if handle == Kind.SHELL:
+        return Kind.SHELL
+    return Kind.CHAT if table.agent else Kind.TERMINAL
+
+
+def _rule(index: int, table: RuleTable, sources: Sources) -> Rule:
+    path = ("policy", "rules", index)
+    return Rule(
+        senders=tuple(Selector(each) for each in table.senders),
+        recipients=tuple(Selector(each) for each in table.recipients),
+        verbs=frozenset(Verb(verb) for verb in table.verbs),
+        effect=Effect(table.effect),
+        name=f"policy.rules[{index}] ({sources.where(*path)})",
+        line=sources.line(*path),
+    )

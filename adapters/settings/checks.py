@@ -1,0 +1,95 @@
+"""What must fit between the keys.
+
+These checks read the sources as they are, so that they also speak when other keys are wrong; what has the
+wrong form is the schema's to report, and is passed over here.
+"""
+
+from collections.abc import Iterator
+
+from adapters.settings.addresses import telegram_chat
+from adapters.settings.explain import dotted
+from adapters.settings.problems import Problem, choice
+from adapters.settings.sources import Key, Sources
+from bridge.session import Kind
+
+SHELL = "shell"
+"""The handle of the session that always exists (DESIGN §7)."""
+
+
+def problems_between(sources: Sources) -> Iterator[Problem]:
+    for check in (
+        _agents_start,
+        _agents_exist,
+        _shell_is_a_shell,
+        _places_are_bound_once,
+        _chats_are_heard,
+        _one_token,
+    ):
+        yield from check(sources)
+
+
+def _agents_start(sources: Sources) -> Iterator[Problem]:
+    for name in sources.keys("agents"):
+        if not {"preset", "command"} & set(sources.keys("agents", name)):
+            yield _problem(
+                sources, ("agents", name), "has neither preset nor command", 'write preset = "…" or command = ["…"]'
+            )
+
+
+def _agents_exist(sources: Sources) -> Iterator[Problem]:
+    known = sources.keys("agents")
+    for handle in sources.keys("sessions"):
+        agent = sources.get("sessions", handle, "agent")
+        if isinstance(agent, str) and agent not in known:
+            remedy = choice(agent, known) if known else f"add a table [agents.{agent}]"
+            yield _problem(sources, ("sessions", handle, "agent"), f"has the unknown agent {agent!r}", remedy)
+
+
+def _shell_is_a_shell(sources: Sources) -> Iterator[Problem]:
+    path = ("sessions", SHELL)
+    if SHELL in sources.keys("sessions"):
+        agent, kind = sources.get(*path, "agent"), sources.get(*path, "kind")
+        if agent is not None or kind not in (None, Kind.SHELL):
+            yield _problem(sources, path, "always exists, for commands in a shell", "choose another handle")
+
+
+def _places_are_bound_once(sources: Sources) -> Iterator[Problem]:
+    bound: dict[str, str] = {}
+    for path, place in _places(sources):
+        if place in bound:
+            yield _problem(sources, path, f"binds {place} again", f"remove it here or {bound[place]}")
+        bound.setdefault(place, f"at {sources.where(*path)}")
+
+
+def _chats_are_heard(sources: Sources) -> Iterator[Problem]:
+    heard = {str(number) for key in ("chats", "operators", "users") for _, number in sources.items("telegram", key)}
+    for path, place in _places(sources):
+        chat = telegram_chat(place)
+        if chat is None or str(chat) in heard:
+            continue
+        if not sources.keys("telegram"):
+            yield _problem(sources, path, f"has {place}, but Telegram is not set up", "add [telegram] with a token")
+        else:
+            listed = "chats" if chat < 0 else "users"
+            yield _problem(sources, path, f"has {place}, where nobody is heard", f"add {chat} to telegram.{listed}")
+
+
+def _one_token(sources: Sources) -> Iterator[Problem]:
+    keys = sources.keys("telegram")
+    if not keys:
+        return
+    if not {"token", "token_file"} & set(keys):
+        yield _problem(sources, ("telegram",), "has no token", "write token_file, or set TIELINE_TELEGRAM__TOKEN")
+    elif sources.line("telegram", "token") and sources.line("telegram", "token_file"):
+        yield _problem(sources, ("telegram", "token_file"), "is there beside token", "remove one of them")
+
+
+def _places(sources: Sources) -> Iterator[tuple[Key, str]]:
+    for handle in sources.keys("sessions"):
+        for index, place in sources.items("sessions", handle, "places"):
+            if isinstance(place, str):
+                yield ("sessions", handle, "places", index), place
+
+
+def _problem(sources: Sources, path: Key, what: str, remedy: str) -> Problem:
+    return Problem(sources.where(*path), f"{dotted(path)} {what}", remedy)

@@ -1,0 +1,54 @@
+"""Loads the settings of one home."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
+
+from adapters.settings.build import built
+from adapters.settings.checks import problems_between
+from adapters.settings.explain import problems_of
+from adapters.settings.home import prepare
+from adapters.settings.model import Settings
+from adapters.settings.problems import Problem, SettingsError
+from adapters.settings.schema import File
+from adapters.settings.sources import Sources, read
+from adapters.settings.token_file import token_from_file
+
+
+def load(home: Path, environ: Mapping[str, str]) -> Settings:
+    """Makes the home (0700) if need be. Raises `SettingsError` with everything that is wrong."""
+    try:
+        prepare(home)
+    except OSError as error:
+        problem = Problem(str(home), f"this home cannot be used ({error.strerror})", "set TIELINE_HOME to another")
+        raise SettingsError([problem]) from error
+    sources = read(home, environ)
+    file = _validated(sources)
+    problems = [*(problems_of(file, sources) if isinstance(file, ValidationError) else ()), *problems_between(sources)]
+    token = token_from_file(sources, home, environ)
+    if isinstance(token, Problem):
+        problems.append(token)
+    if problems or isinstance(file, ValidationError) or isinstance(token, Problem):
+        raise SettingsError(problems)
+    return built(file, sources, home, environ, token)
+
+
+def _validated(sources: Sources) -> File | ValidationError:
+    class Layered(File):
+        @classmethod
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,
+            file_secret_settings: PydanticBaseSettingsSource,
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return InitSettingsSource(settings_cls, sources.environment), InitSettingsSource(settings_cls, sources.file)
+
+    try:
+        return Layered()
+    except ValidationError as error:
+        return error

@@ -1,0 +1,86 @@
+"""What the settings say, ready for use: plain values, checked, with every default filled in."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from bridge.ids import Place, SessionId
+from bridge.limits import Limits
+from bridge.session import Kind
+from policy.rules import Rule
+
+
+class PeerText(StrEnum):
+    """How the text of other sessions reaches an agent (DESIGN §5)."""
+
+    PULL = "pull"
+    EMBED = "embed"
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    url: str
+    retention_days: int
+
+
+@dataclass(frozen=True, slots=True)
+class TelegramSettings:
+    """`base_url` ends where the token follows. Only `operators` and `users` are heard, only in `chats` or
+    in their own private chats."""
+
+    token: str = field(repr=False)
+    base_url: str
+    operators: frozenset[int]
+    users: frozenset[int]
+    chats: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings:
+    """`host` is a loopback address; port 0 takes any free one."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """How an agent is started: `command` is run as it is, without a shell.
+
+    `env` is set for it, `env_pass` names what is passed on from the bridge's environment; nothing else is.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    env: Mapping[str, str] = field(repr=False)
+    env_pass: tuple[str, ...]
+    peer_text: PeerText
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    """A session that the file declares. `cwd` is absolute. A session without an agent is not run by the bridge."""
+
+    id: SessionId
+    title: str
+    kind: Kind
+    agent: str | None
+    cwd: str | None
+    project: str | None
+    tags: tuple[str, ...]
+    accept_wake: bool
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    home: Path
+    profile: str
+    store: StoreSettings
+    telegram: TelegramSettings | None
+    web: WebSettings | None
+    limits: Limits
+    agents: Mapping[str, AgentSettings]
+    sessions: tuple[SessionSettings, ...]
+    rules: tuple[Rule, ...]

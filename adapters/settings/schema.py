@@ -1,0 +1,242 @@
+"""The form of the settings: every table and key, its type, and what its value may look like.
+
+What is between keys (an agent that a session names, a place bound twice) is in `checks`.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import Field as DataclassField
+from dataclasses import fields
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, create_model
+from pydantic_core import PydanticCustomError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from adapters.settings.addresses import Address, listening, place_problem
+from adapters.settings.model import PeerText
+from adapters.settings.presets import PRESETS
+from adapters.settings.problems import choice
+from adapters.settings.sources import EnvironmentText
+from bridge.decision import Effect, Verb
+from bridge.limits import Limits
+from bridge.session import Kind
+from policy.selectors import BadSelector, Selector, selector
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}\Z")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+def wrong(what: str, remedy: str) -> PydanticCustomError:
+    """A refusal by one of our own checks; `what` goes on after the name of the key."""
+    return PydanticCustomError("tieline", "{what}", {"what": what, "remedy": remedy})
+
+
+def _number(value: object) -> object:
+    if isinstance(value, bool) or (isinstance(value, str) and not isinstance(value, EnvironmentText)):
+        raise wrong("should be a number", "write it without quotes")
+    return value
+
+
+def _truth(value: object) -> object:
+    if isinstance(value, bool) or (isinstance(value, EnvironmentText) and value in ("true", "false")):
+        return value == "true" if isinstance(value, str) else value
+    raise wrong("should be true or false", "write one of these, without quotes")
+
+
+def _text(value: str) -> str:
+    if not value.strip() or any(not character.isprintable() for character in value):
+        raise wrong("should be text in one line", "write something, without control characters")
+    return value
+
+
+def _listed(value: object) -> object:
+    if isinstance(value, EnvironmentText):
+        return [EnvironmentText(part.strip()) for part in value.split(",")]
+    return value
+
+
+def _one_or_more(value: object) -> object:
+    return [value] if isinstance(value, str) and not isinstance(value, EnvironmentText) else _listed(value)
+
+
+def _name(value: str) -> str:
+    if not _NAME.match(value):
+        raise wrong(f"{value!r} is no name", "use 1 to 63 of a-z, 0-9 and -, and begin with a letter or digit")
+    return value
+
+
+def _variable(value: str) -> str:
+    if not _VARIABLE.match(value):
+        name = value.partition("=")[0]
+        raise wrong(f"{name!r} is no name of a variable", "write the name alone; a value belongs into env")
+    if value.startswith("TIELINE_"):
+        raise wrong(f"{value} is the bridge's own", "remove it: an agent never gets the bridge's secrets")
+    return value
+
+
+def _one_of(what: str, known: Callable[[], list[str]]) -> AfterValidator:
+    def check(value: str) -> str:
+        if value not in known():
+            raise wrong(f"has the unknown {what} {value!r}", choice(value, known()))
+        return value
+
+    return AfterValidator(check)
+
+
+def _selector(value: str) -> Selector:
+    try:
+        return selector(value)
+    except BadSelector as error:
+        raise wrong(f"has a wrong selector: {error}", error.remedy) from None
+
+
+def _place(value: str) -> str:
+    if problem := place_problem(value):
+        raise wrong(*problem)
+    return value
+
+
+def _store_url(value: str) -> str:
+    if value.startswith(("postgres:", "postgresql:")):
+        raise wrong("is not supported yet for PostgreSQL", 'write url = "sqlite"')
+    if value != "sqlite":
+        raise wrong("names no store", 'write url = "sqlite"')
+    return value
+
+
+def _mode(value: str) -> str:
+    if value == "command":
+        raise wrong('is not supported yet as "command"', 'use an agent that speaks ACP, with mode = "acp"')
+    if value != "acp":
+        raise wrong(f"has the unknown mode {value!r}", 'write mode = "acp"')
+    return value
+
+
+def _folder(value: str) -> str:
+    if not value.startswith(("/", "~")):
+        raise wrong("should be an absolute path", "begin it with / or ~")
+    return value
+
+
+def _http(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise wrong("should be a URL", "write one that begins with https:// or http://")
+    return value
+
+
+def _address(value: object) -> Address:
+    address = listening(value) if isinstance(value, str) else None
+    if address is None:
+        raise wrong("should be a loopback address", 'write listen = "127.0.0.1:8484"')
+    return address
+
+
+def _token(value: SecretStr) -> SecretStr:
+    token = value.get_secret_value().strip()
+    if not token or any(character.isspace() or not character.isprintable() for character in token):
+        raise wrong("is no token", "copy it from the chat with @BotFather")
+    return SecretStr(token)
+
+
+Text = Annotated[str, AfterValidator(_text)]
+Name = Annotated[str, AfterValidator(_name)]
+Variable = Annotated[str, AfterValidator(_variable)]
+Truth = Annotated[bool, BeforeValidator(_truth)]
+Whole = Annotated[int, BeforeValidator(_number)]
+Texts = Annotated[list[Text], BeforeValidator(_listed)]
+Chats = Annotated[list[Whole], BeforeValidator(_listed)]
+People = Annotated[list[Annotated[Whole, Field(gt=0)]], BeforeValidator(_listed)]
+Selectors = Annotated[
+    list[Annotated[str, AfterValidator(_selector)]], BeforeValidator(_one_or_more), Field(min_length=1)
+]
+Verbs = Annotated[
+    list[Annotated[str, _one_of("verb", lambda: list(Verb))]], BeforeValidator(_one_or_more), Field(min_length=1)
+]
+
+
+class Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    not_yet: ClassVar[frozenset[str]] = frozenset()
+    """Keys that have a meaning but no effect yet: to accept them would promise one."""
+
+
+class StoreTable(Table):
+    url: Annotated[str, AfterValidator(_store_url)] = "sqlite"
+    retention_days: Annotated[Whole, Field(gt=0)] = 30
+
+
+class TelegramTable(Table):
+    token: Annotated[SecretStr, AfterValidator(_token)] | None = None
+    token_file: Text | None = None
+    base_url: Annotated[str, AfterValidator(_http)] = "https://api.telegram.org/bot"
+    operators: People = []
+    users: People = []
+    chats: Chats = []
+
+
+class WebTable(Table):
+    listen: Annotated[Any, AfterValidator(_address)] = Address("127.0.0.1", 8484)
+
+
+class AgentTable(Table):
+    preset: Annotated[str, _one_of("preset", lambda: list(PRESETS))] | None = None
+    command: Annotated[list[Text], Field(min_length=1)] | None = None
+    mode: Annotated[str, AfterValidator(_mode)] = "acp"
+    peer_text: Annotated[str, _one_of("way", lambda: list(PeerText))] = PeerText.PULL
+    env: dict[Variable, str] = {}
+    env_pass: Annotated[list[Variable], BeforeValidator(_listed)] = []
+
+
+class SessionTable(Table):
+    not_yet = frozenset(
+        {"busy", "inbox_limit", "max_chars", "reply_wake", "peer_tools", "peer_mode", "hidden", "quiet"}
+    )
+
+    agent: str | None = None
+    kind: Annotated[str, _one_of("kind", lambda: list(Kind))] | None = None
+    cwd: Annotated[Text, AfterValidator(_folder)] | None = None
+    title: Text | None = None
+    project: Text | None = None
+    tags: Texts = []
+    accept_wake: Truth = True
+    places: Annotated[list[Annotated[str, AfterValidator(_place)]], BeforeValidator(_listed)] = []
+
+
+class RuleTable(Table):
+    senders: Selectors = Field(alias="from")
+    recipients: Selectors = Field(alias="to")
+    verbs: Verbs
+    effect: Annotated[str, _one_of("effect", lambda: list(Effect))]
+
+
+class PolicyTable(Table):
+    rules: list[RuleTable] = []
+
+
+def _limit(limit: DataclassField[Any]) -> Any:
+    return Annotated[limit.type, BeforeValidator(_number), Field(gt=0, allow_inf_nan=False)], limit.default
+
+
+if TYPE_CHECKING:
+    LimitsTable = Table
+else:
+    LimitsTable = create_model("LimitsTable", __base__=Table, **{each.name: _limit(each) for each in fields(Limits)})
+
+
+class File(BaseSettings):
+    """`tieline.toml` as a whole."""
+
+    model_config = SettingsConfigDict(extra="forbid", frozen=True, case_sensitive=True)
+
+    profile: Name = "default"
+    store: StoreTable = StoreTable()
+    telegram: TelegramTable | None = None
+    web: WebTable | None = None
+    limits: LimitsTable = LimitsTable()
+    agents: dict[Name, AgentTable] = {}
+    sessions: dict[Name, SessionTable] = {}
+    policy: PolicyTable = PolicyTable()
