@@ -1,0 +1,213 @@
+"""The store in dicts. It keeps nothing beyond the process, and searches by looking at everything."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from adapters.memory.tables import Tables
+from bridge.conversation import Conversation, Pair
+from bridge.decision import Verdict
+from bridge.errors import Code, Refused
+from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId, scheme_of
+from bridge.intake import Update
+from bridge.message import Intent, Message, State
+from bridge.ports.store import Change, Key
+from bridge.post import Post, PostKind, PostState
+from bridge.request import Request
+from bridge.session import Binding, Session
+from bridge.trace import Step
+from bridge.turn import Turn
+
+_T = TypeVar("_T")
+_MORTAL = frozenset({State.HELD, State.QUEUED, State.PARKED})
+
+
+class MemoryStore:
+    """Implements `bridge.ports.store.Store` for one event loop, in which a commit is a single step."""
+
+    def __init__(self) -> None:
+        self._tables = Tables()
+        self._closed = False
+
+    async def commit(self, change: Change) -> None:
+        self._open().apply(change)
+
+    async def close(self) -> None:
+        self._closed = True
+
+    # Sessions and places
+    async def session(self, session: SessionId) -> Session | None:
+        return self._one(Session, session)
+
+    async def sessions(self) -> list[Session]:
+        return self._all(Session, lambda session: True, by=lambda session: session.id)
+
+    async def binding(self, place: Place) -> Binding | None:
+        return self._one(Binding, place)
+
+    async def places(self, session: SessionId) -> list[Binding]:
+        return self._all(
+            Binding, lambda bound: bound.session == session, by=lambda bound: (bound.bound_at, bound.place)
+        )
+
+    # Messages
+    async def message(self, message: MessageId) -> Message | None:
+        return self._one(Message, message)
+
+    async def key(self, sender: SessionId, key: str) -> Key | None:
+        return self._one(Key, (sender, key))
+
+    async def queue(self, session: SessionId) -> list[Message]:
+        return self._all(
+            Message,
+            lambda message: message.recipient == session and message.state is State.QUEUED,
+            by=lambda message: (not message.from_person, message.queued_at, message.id),
+        )
+
+    async def inbox(self, session: SessionId) -> list[Message]:
+        return self._all(
+            Message,
+            lambda message: message.recipient == session and _is_unsettled_mail(message),
+            by=lambda message: (message.accepted_at, message.id),
+        )
+
+    async def taken(self, turn: TurnId) -> list[Message]:
+        return self._all(
+            Message,
+            lambda message: message.turn == turn and message.state is State.LEASED,
+            by=lambda message: (message.queued_at, message.id),
+        )
+
+    async def read_by(self, session: SessionId, since: float) -> list[Message]:
+        def counts(message: Message) -> bool:
+            settled = message.settled_at is not None and message.settled_at >= since
+            return message.recipient == session and (settled or message.state is State.LEASED)
+
+        return self._all(
+            Message,
+            lambda message: message.read_at is not None and counts(message),
+            by=lambda message: (message.read_at, message.id),
+        )
+
+    async def waiting_sessions(self) -> list[SessionId]:
+        return sorted({message.recipient for message in self._queued()})
+
+    async def ended_lives(self, now: float, limit: int) -> list[Message]:
+        return self._all(
+            Message,
+            lambda message: message.state in _MORTAL and message.expires_at <= now,
+            by=lambda message: (message.expires_at, message.id),
+        )[:limit]
+
+    async def next_due(self, after: float) -> float | None:
+        messages, posts = self._open().every(Message), self._open().every(Post)
+        times = [
+            *(message.due_at for message in messages if message.state is State.QUEUED),
+            *(message.expires_at for message in messages if message.state in _MORTAL),
+            *(post.due_at for post in posts if post.state is PostState.PENDING),
+        ]
+        return min((time for time in times if time > after), default=None)
+
+    async def due_sessions(self, now: float) -> list[SessionId]:
+        return sorted({message.recipient for message in self._queued() if message.due_at <= now})
+
+    async def inbox_size(self, session: SessionId) -> int:
+        return self._open().inbox_size(session)
+
+    async def unsettled(self) -> dict[SessionId, int]:
+        counts: dict[SessionId, int] = {}
+        for message in self._open().every(Message):
+            if _is_unsettled_mail(message):
+                counts[message.recipient] = counts.get(message.recipient, 0) + 1
+        return counts
+
+    async def queued(self) -> tuple[int, float | None]:
+        times = [message.queued_at for message in self._queued()]
+        return len(times), min(times, default=None)
+
+    # Requests
+    async def request(self, message: MessageId) -> Request | None:
+        return self._one(Request, message)
+
+    async def requests_for(self, parent: MessageId) -> list[Request]:
+        return self._all(Request, lambda request: request.parent == parent, by=lambda request: request.id)
+
+    async def open_requests_of(self, asker: SessionId) -> list[Request]:
+        return self._all(
+            Request, lambda request: request.open and request.asker == asker, by=lambda request: request.id
+        )
+
+    async def open_requests_to(self, asked: SessionId) -> list[Request]:
+        return self._all(
+            Request, lambda request: request.open and request.asked == asked, by=lambda request: request.id
+        )
+
+    # Turns
+    async def turn(self, turn: TurnId) -> Turn | None:
+        return self._one(Turn, turn)
+
+    async def live_turn(self, session: SessionId) -> Turn | None:
+        return next((turn for turn in await self.live_turns() if turn.session == session), None)
+
+    async def live_turns(self) -> list[Turn]:
+        return self._all(Turn, lambda turn: turn.live, by=lambda turn: turn.id)
+
+    # Loops and budgets
+    async def conversation(self, conversation: ConversationId) -> Conversation | None:
+        return self._one(Conversation, conversation)
+
+    async def pair(self, a: SessionId, b: SessionId) -> Pair | None:
+        return self._one(Pair, (a, b))
+
+    # Outbox and intake
+    async def post(self, key: str) -> Post | None:
+        return next((post for post in self._open().every(Post) if post.key == key), None)
+
+    async def pending_posts(self, scheme: str, now: float) -> list[Post]:
+        return self._all(
+            Post,
+            lambda post: post.state is PostState.PENDING and post.due_at <= now and scheme_of(post.place) == scheme,
+            by=lambda post: (post.kind is not PostKind.FINAL, post.created_at, post.id),
+        )
+
+    async def post_at(self, place: Place, receipt: str) -> Post | None:
+        sent = self._all(Post, lambda post: (post.place, post.receipt) == (place, receipt), by=lambda post: post.id)
+        return sent[-1] if sent else None
+
+    async def unhandled(self, source: str) -> list[Update]:
+        return self._all(
+            Update,
+            lambda update: update.source == source and update.handled_at is None and update.error is None,
+            by=lambda update: update.number,
+        )
+
+    async def last_update(self, source: str) -> int | None:
+        return max((update.number for update in self._open().every(Update) if update.source == source), default=None)
+
+    # Records
+    async def verdicts(self, conversation: ConversationId) -> list[Verdict]:
+        return self._all(
+            Verdict, lambda verdict: verdict.conversation == conversation, by=lambda verdict: (verdict.at, verdict.id)
+        )
+
+    async def steps(self, of: str) -> list[Step]:
+        return self._all(
+            Step, lambda step: of in (step.message, step.cause, step.conversation), by=lambda step: (step.at, step.id)
+        )
+
+    def _open(self) -> Tables:
+        if self._closed:
+            raise Refused(Code.UNAVAILABLE, "the store is closed")
+        return self._tables
+
+    def _one(self, kind: type[_T], key: object) -> _T | None:
+        return self._open().get(kind, key)
+
+    def _all(self, kind: type[_T], wanted: Callable[[_T], bool], *, by: Callable[[_T], Any]) -> list[_T]:
+        return sorted(filter(wanted, self._open().every(kind)), key=by)
+
+    def _queued(self) -> list[Message]:
+        return [message for message in self._open().every(Message) if message.state is State.QUEUED]
+
+
+def _is_unsettled_mail(message: Message) -> bool:
+    return message.state is not State.SETTLED and message.intent is not Intent.INPUT

@@ -1,0 +1,142 @@
+"""What the store in memory keeps, and how a change is checked as a whole before it is applied."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, fields, replace
+from typing import Any, TypeVar
+
+from bridge.conversation import Pair
+from bridge.errors import Code, Conflict, IllegalMove, Refused
+from bridge.ids import SessionId
+from bridge.intake import Update
+from bridge.message import Message, State
+from bridge.ports.store import Change, Entity, InboxRoom, Key
+from bridge.post import Post
+from bridge.request import Request
+from bridge.session import Binding
+from bridge.trace import Step
+from bridge.turn import Turn
+
+_T = TypeVar("_T")
+_Rows = dict[type, dict[object, Any]]
+
+
+class Tables:
+    """The entities and records of each kind, by key. What it gives and takes are never its own objects,
+    unless nothing can change them."""
+
+    def __init__(self) -> None:
+        self._kept: _Rows = {}
+
+    def get(self, kind: type[_T], key: object) -> _T | None:
+        found: _T | None = self._kept.get(kind, {}).get(key)
+        return found
+
+    def every(self, kind: type[_T]) -> list[_T]:
+        return [_copy(one) for one in self._kept.get(kind, {}).values()]
+
+    def inbox_size(self, session: SessionId) -> int:
+        return _inbox_size(self.every(Message), session)
+
+    def apply(self, change: Change) -> None:
+        """Raises as `Store.commit` does; then nothing has changed."""
+        for entity in change.unchanged:
+            _expect(entity, self._kept)
+        written = self._written(change)
+        self._check_uniqueness(written)
+        self._check_room(change, written)
+        for place in change.unbound:
+            self._kept.get(Binding, {}).pop(place, None)
+        for kind, rows in written.items():
+            self._kept.setdefault(kind, {}).update(rows)
+
+    def _written(self, change: Change) -> _Rows:
+        """The rows as they are to be."""
+        written: _Rows = {}
+        bindings = {place: row for place, row in self._kept.get(Binding, {}).items() if place not in change.unbound}
+        before = {**self._kept, Binding: bindings}
+        for entity in sorted(change.puts, key=lambda one: one.version == 0):
+            _check_content(entity)
+            kind, key = type(entity), _key_of(entity)
+            _expect(entity, written if key in written.get(kind, {}) else before)
+            written.setdefault(kind, {})[key] = replace(entity, version=entity.version + 1)
+        for record in (*change.keys, *change.verdicts, *change.steps):
+            _check_content(record)
+            kind, key = type(record), _key_of(record)
+            if key in written.get(kind, {}) or key in self._kept.get(kind, {}):
+                raise Conflict(f"{key} exists already")
+            written.setdefault(kind, {})[key] = _copy(record)
+        return written
+
+    def _after(self, kind: type[_T], written: _Rows) -> Iterable[_T]:
+        return {**self._kept.get(kind, {}), **written.get(kind, {})}.values()
+
+    def _check_uniqueness(self, written: _Rows) -> None:
+        if Turn in written:
+            _check_distinct(
+                [turn.session for turn in self._after(Turn, written) if turn.live], "live turn of a session"
+            )
+        if Post in written:
+            _check_distinct([post.key for post in self._after(Post, written)], "post of a key")
+
+    def _check_room(self, change: Change, written: _Rows) -> None:
+        for check in change.checks:
+            if isinstance(check, InboxRoom):
+                size = _inbox_size(self._after(Message, written), check.session)
+            else:
+                size = sum(one.open and one.asker == check.asker for one in self._after(Request, written))
+            if size > check.limit:
+                raise Conflict(f"{check}: {size}")
+
+
+def _inbox_size(messages: Iterable[Message], session: SessionId) -> int:
+    return sum(one.recipient == session and one.takes_room and one.state is not State.SETTLED for one in messages)
+
+
+def _expect(entity: Entity, rows: _Rows) -> None:
+    stored = rows.get(type(entity), {}).get(_key_of(entity))
+    if (stored.version if stored else 0) != entity.version:
+        raise Conflict(f"{type(entity).__name__} {_key_of(entity)} is not at version {entity.version}")
+
+
+def _check_distinct(values: list[Any], what: str) -> None:
+    if len(values) != len(set(values)):
+        raise Conflict(f"a second {what}")
+
+
+def _check_content(row: Any) -> None:
+    """Raises for what no database could hold: text that is no Unicode, and a state that contradicts itself."""
+    try:
+        json.dumps([getattr(row, field.name) for field in fields(row)], ensure_ascii=False, default=asdict).encode()
+    except UnicodeEncodeError as error:
+        raise Refused(Code.INVALID_REQUEST, f"it holds a value that cannot be stored: {error}") from error
+    if isinstance(row, Message):
+        over = row.state is State.SETTLED
+        sound = (row.outcome is not None) == over and (row.settled_at is not None) == over
+    elif isinstance(row, Request):
+        sound = row.open == (row.closed_at is None)
+    else:
+        sound = not isinstance(row, Turn) or row.live == (row.ended_at is None)
+    if not sound:
+        raise IllegalMove(f"{type(row).__name__} {_key_of(row)}: its state contradicts its fields")
+
+
+def _key_of(row: Any) -> object:
+    match row:
+        case Binding():
+            return row.place
+        case Pair():
+            return row.a, row.b
+        case Update():
+            return row.source, row.number
+        case Key():
+            return row.sender, row.key
+        case _:
+            return row.id
+
+
+def _copy(row: _T) -> _T:
+    """The detail of a step is the one thing kept here that can be changed; it is copied as JSON would."""
+    if isinstance(row, Step):
+        return replace(row, detail=json.loads(json.dumps(row.detail, default=asdict)))
+    return row

@@ -1,0 +1,185 @@
+-- What a change writes. An insert is of an entity that must not exist yet; an update hits its row only while that
+-- still has the version on which the change was planned.
+
+-- name: insert_session
+INSERT INTO sessions (
+    id, title, kind, source, created_at, agent, cwd, project, tags, accept_wake, alias, rested, paused,
+    closed_at, last_seen, version
+)
+VALUES (
+    :id, :title, :kind, :source, :created_at, :agent, :cwd, :project, :tags, :accept_wake, :alias, :rested,
+    :paused, :closed_at, :last_seen, :version + 1
+);
+
+-- name: update_session
+UPDATE sessions
+SET
+    title = :title, kind = :kind, source = :source, created_at = :created_at, agent = :agent, cwd = :cwd,
+    project = :project, tags = :tags, accept_wake = :accept_wake, alias = :alias, rested = :rested,
+    paused = :paused, closed_at = :closed_at, last_seen = :last_seen, version = version + 1
+WHERE id = :id AND version = :version;
+
+-- name: version_of_session
+SELECT version FROM sessions WHERE id = :id;
+
+-- name: insert_binding
+INSERT INTO bindings (place, session, source, bound_at, version)
+VALUES (:place, :session, :source, :bound_at, :version + 1);
+
+-- name: update_binding
+UPDATE bindings
+SET
+    session = :session, source = :source, bound_at = :bound_at, version = version + 1
+WHERE place = :place AND version = :version;
+
+-- name: version_of_binding
+SELECT version FROM bindings WHERE place = :place;
+
+-- name: insert_message
+INSERT INTO messages (
+    id, sender, recipient, intent, text, origin, wake, conversation, accepted_at, queued_at, due_at, expires_at,
+    state, outcome, reason, in_reply_to, cause, depth, path, place, person, by_command, late, turn, epoch,
+    attempts, shown, woken_at, read_at, settled_at, version
+)
+VALUES (
+    :id, :sender, :recipient, :intent, :text, :origin, :wake, :conversation, :accepted_at, :queued_at, :due_at,
+    :expires_at, :state, :outcome, :reason, :in_reply_to, :cause, :depth, :path, :place, :person, :by_command,
+    :late, :turn, :epoch, :attempts, :shown, :woken_at, :read_at, :settled_at, :version + 1
+);
+
+-- name: update_message
+UPDATE messages
+SET
+    sender = :sender, recipient = :recipient, intent = :intent, text = :text, origin = :origin, wake = :wake,
+    conversation = :conversation, accepted_at = :accepted_at, queued_at = :queued_at, due_at = :due_at,
+    expires_at = :expires_at, state = :state, outcome = :outcome, reason = :reason, in_reply_to = :in_reply_to,
+    cause = :cause, depth = :depth, path = :path, place = :place, person = :person, by_command = :by_command,
+    late = :late, turn = :turn, epoch = :epoch, attempts = :attempts, shown = :shown, woken_at = :woken_at,
+    read_at = :read_at, settled_at = :settled_at, version = version + 1
+WHERE id = :id AND version = :version;
+
+-- name: version_of_message
+SELECT version FROM messages WHERE id = :id;
+
+-- name: insert_request
+INSERT INTO requests (
+    id, asker, asked, opened_at, expires_at, state, parent, place, by_command, deferred, closing, late,
+    closed_at, reason, version
+)
+VALUES (
+    :id, :asker, :asked, :opened_at, :expires_at, :state, :parent, :place, :by_command, :deferred, :closing,
+    :late, :closed_at, :reason, :version + 1
+);
+
+-- name: update_request
+UPDATE requests
+SET
+    asker = :asker, asked = :asked, opened_at = :opened_at, expires_at = :expires_at, state = :state,
+    parent = :parent, place = :place, by_command = :by_command, deferred = :deferred, closing = :closing,
+    late = :late, closed_at = :closed_at, reason = :reason, version = version + 1
+WHERE id = :id AND version = :version;
+
+-- name: version_of_request
+SELECT version FROM requests WHERE id = :id;
+
+-- name: insert_turn
+INSERT INTO turns (
+    id, session, inputs, acts_for, conversation, started_at, state, place, process, prompt_sent, tools_begun,
+    peer_read, ended_at, stop_reason, failure, version
+)
+VALUES (
+    :id, :session, :inputs, :acts_for, :conversation, :started_at, :state, :place, :process, :prompt_sent,
+    :tools_begun, :peer_read, :ended_at, :stop_reason, :failure, :version + 1
+);
+
+-- name: update_turn
+UPDATE turns
+SET
+    session = :session, inputs = :inputs, acts_for = :acts_for, conversation = :conversation,
+    started_at = :started_at, state = :state, place = :place, process = :process, prompt_sent = :prompt_sent,
+    tools_begun = :tools_begun, peer_read = :peer_read, ended_at = :ended_at, stop_reason = :stop_reason,
+    failure = :failure, version = version + 1
+WHERE id = :id AND version = :version;
+
+-- name: version_of_turn
+SELECT version FROM turns WHERE id = :id;
+
+-- name: insert_conversation
+INSERT INTO conversations (id, first, place, budget, messages, told, version)
+VALUES (:id, :first, :place, :budget, :messages, :told, :version + 1);
+
+-- name: update_conversation
+UPDATE conversations
+SET
+    first = :first, place = :place, budget = :budget, messages = :messages, told = :told, version = version + 1
+WHERE id = :id AND version = :version;
+
+-- name: version_of_conversation
+SELECT version FROM conversations WHERE id = :id;
+
+-- name: insert_pair
+INSERT INTO pairs (a, b, recent, rest_until, version)
+VALUES (:a, :b, :recent, :rest_until, :version + 1);
+
+-- name: update_pair
+UPDATE pairs
+SET
+    recent = :recent, rest_until = :rest_until, version = version + 1
+WHERE a = :a AND b = :b AND version = :version;
+
+-- name: version_of_pair
+SELECT version FROM pairs WHERE a = :a AND b = :b;
+
+-- name: insert_post
+INSERT INTO posts (
+    id, key, place, kind, text, created_at, due_at, buttons, message, session, state, receipt, attempts, error,
+    version
+)
+VALUES (
+    :id, :key, :place, :kind, :text, :created_at, :due_at, :buttons, :message, :session, :state, :receipt,
+    :attempts, :error, :version + 1
+);
+
+-- name: update_post
+UPDATE posts
+SET
+    key = :key, place = :place, kind = :kind, text = :text, created_at = :created_at, due_at = :due_at,
+    buttons = :buttons, message = :message, session = :session, state = :state, receipt = :receipt,
+    attempts = :attempts, error = :error, version = version + 1
+WHERE id = :id AND version = :version;
+
+-- name: version_of_post
+SELECT version FROM posts WHERE id = :id;
+
+-- name: insert_update
+INSERT INTO updates (source, number, raw, received_at, handled_at, error, version)
+VALUES (:source, :number, :raw, :received_at, :handled_at, :error, :version + 1);
+
+-- name: update_update
+UPDATE updates
+SET
+    raw = :raw, received_at = :received_at, handled_at = :handled_at, error = :error, version = version + 1
+WHERE source = :source AND number = :number AND version = :version;
+
+-- name: version_of_update
+SELECT version FROM updates WHERE source = :source AND number = :number;
+
+-- name: insert_key
+INSERT INTO keys (sender, key, body, message)
+VALUES (:sender, :key, :body, :message);
+
+-- name: insert_verdict
+INSERT INTO verdicts (
+    id, at, sender, recipient, origin, verbs, effect, rule, reason, code, message, cause, conversation, person
+)
+VALUES (
+    :id, :at, :sender, :recipient, :origin, :verbs, :effect, :rule, :reason, :code, :message, :cause,
+    :conversation, :person
+);
+
+-- name: insert_step
+INSERT INTO steps (id, at, step, session, message, conversation, cause, detail)
+VALUES (:id, :at, :step, :session, :message, :conversation, :cause, :detail);
+
+-- name: unbind
+DELETE FROM bindings WHERE place = :place;

@@ -1,0 +1,80 @@
+"""Connections to the database file, with the settings that its promises need."""
+
+import sqlite3
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import aiosqlite
+
+_T = TypeVar("_T")
+
+_DURABLE = (
+    "PRAGMA synchronous = FULL",
+    "PRAGMA fullfsync = ON",
+    "PRAGMA checkpoint_fullfsync = ON",
+    "PRAGMA wal_autocheckpoint = 1000",
+    "PRAGMA mmap_size = 0",
+)
+_ONLY_READS = ("PRAGMA query_only = ON", "PRAGMA mmap_size = 0")
+
+
+class Database(aiosqlite.Connection):
+    """A connection in a thread of its own that runs a whole piece of work in one visit to that thread.
+
+    Work begins and ends its own transaction, so none is ever open across an await, and a caller that is
+    cancelled meanwhile disturbs nothing.
+    """
+
+    async def run(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        if self._connection is None:
+            raise sqlite3.ProgrammingError("the database is closed")
+        result: _T = await self._execute(work, self._connection)  # type: ignore[no-untyped-call]
+        return result
+
+
+async def open_writer(path: Path, *, busy_timeout_s: float) -> Database:
+    """Raises `sqlite3.Error`, also where the file system cannot do write-ahead logging."""
+    writer = await _connected(path, busy_timeout_s)
+    try:
+        await writer.run(partial(_set, pragmas=_DURABLE))
+        await writer.run(_use_write_ahead_log)
+    except BaseException:
+        await writer.close()
+        raise
+    return writer
+
+
+async def open_reader(path: Path, *, busy_timeout_s: float) -> Database:
+    reader = await _connected(path, busy_timeout_s)
+    try:
+        await reader.run(partial(_set, pragmas=_ONLY_READS))
+    except BaseException:
+        await reader.close()
+        raise
+    return reader
+
+
+async def _connected(path: Path, busy_timeout_s: float) -> Database:
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(path, timeout=busy_timeout_s, isolation_level=None)
+        connection.row_factory = sqlite3.Row
+        # Bytes that are no UTF-8 must not fail a whole list; a row with replaced letters can still be settled.
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+        return connection
+
+    database = Database(connect, iter_chunk_size=64)
+    await database
+    return database
+
+
+def _set(connection: sqlite3.Connection, pragmas: tuple[str, ...]) -> None:
+    for pragma in pragmas:
+        connection.execute(pragma)
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if mode != "wal":
+        raise sqlite3.OperationalError(f"no write-ahead log on this file system (journal mode {mode})")

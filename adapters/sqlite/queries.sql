@@ -1,0 +1,127 @@
+-- What the store reads. Every query is answered by an index of the schema.
+
+-- name: session
+SELECT * FROM sessions WHERE id = :session;
+
+-- name: sessions
+SELECT * FROM sessions ORDER BY id;
+
+-- name: binding
+SELECT * FROM bindings WHERE place = :place;
+
+-- name: places
+SELECT * FROM bindings WHERE session = :session ORDER BY bound_at, place;
+
+-- name: message
+SELECT * FROM messages WHERE id = :message;
+
+-- name: key
+SELECT * FROM keys WHERE sender = :sender AND key = :key;
+
+-- name: queue
+SELECT * FROM messages
+WHERE recipient = :session AND state = 'queued'
+ORDER BY origin <> 'user', queued_at, id;
+
+-- name: inbox
+SELECT * FROM messages
+WHERE recipient = :session AND state <> 'settled' AND intent <> 'input'
+ORDER BY accepted_at, id;
+
+-- name: taken
+SELECT * FROM messages WHERE turn = :turn AND state = 'leased' ORDER BY queued_at, id;
+
+-- name: read_by
+SELECT * FROM messages
+WHERE
+    (recipient = :session AND read_at IS NOT NULL AND settled_at IS NULL AND state = 'leased')
+    OR (recipient = :session AND read_at IS NOT NULL AND settled_at >= :since)
+ORDER BY read_at, id;
+
+-- name: waiting_sessions
+SELECT DISTINCT recipient FROM messages WHERE state = 'queued' ORDER BY recipient;
+
+-- name: ended_lives
+SELECT * FROM messages
+WHERE state IN ('held', 'queued', 'parked') AND expires_at <= :now
+ORDER BY expires_at, id
+LIMIT :limit;
+
+-- name: next_due
+SELECT min(at) FROM (
+    SELECT min(due_at) AS at FROM messages WHERE state = 'queued' AND due_at > :after
+    UNION ALL
+    SELECT min(expires_at) FROM messages WHERE state IN ('held', 'queued', 'parked') AND expires_at > :after
+    UNION ALL
+    SELECT min(due_at) FROM posts WHERE state = 'pending' AND due_at > :after
+);
+
+-- name: due_sessions
+SELECT DISTINCT recipient FROM messages WHERE state = 'queued' AND due_at <= :now ORDER BY recipient;
+
+-- name: inbox_size
+SELECT count(*) FROM messages
+WHERE
+    recipient = :session AND state <> 'settled' AND intent <> 'input'
+    AND intent IN ('request', 'inform') AND origin <> 'system';
+
+-- name: unsettled
+SELECT recipient, count(*) FROM messages
+WHERE state <> 'settled' AND intent <> 'input'
+GROUP BY recipient;
+
+-- name: queued
+SELECT count(*), min(queued_at) FROM messages WHERE state = 'queued';
+
+-- name: request
+SELECT * FROM requests WHERE id = :message;
+
+-- name: requests_for
+SELECT * FROM requests WHERE parent = :parent ORDER BY id;
+
+-- name: open_requests_of
+SELECT * FROM requests WHERE asker = :asker AND state = 'open' ORDER BY id;
+
+-- name: open_requests_to
+SELECT * FROM requests WHERE asked = :asked AND state = 'open' ORDER BY id;
+
+-- name: open_request_count
+SELECT count(*) FROM requests WHERE asker = :asker AND state = 'open';
+
+-- name: turn
+SELECT * FROM turns WHERE id = :turn;
+
+-- name: live_turn
+SELECT * FROM turns WHERE session = :session AND state IN ('starting', 'running');
+
+-- name: live_turns
+SELECT * FROM turns WHERE state IN ('starting', 'running') ORDER BY id;
+
+-- name: conversation
+SELECT * FROM conversations WHERE id = :conversation;
+
+-- name: pair
+SELECT * FROM pairs WHERE a = :a AND b = :b;
+
+-- name: post
+SELECT * FROM posts WHERE key = :key;
+
+-- name: pending_posts
+SELECT * FROM posts
+WHERE scheme = :scheme AND state = 'pending' AND due_at <= :now
+ORDER BY kind <> 'final', created_at, id;
+
+-- name: post_at
+SELECT * FROM posts WHERE place = :place AND receipt = :receipt ORDER BY id DESC LIMIT 1;
+
+-- name: unhandled
+SELECT * FROM updates WHERE source = :source AND handled_at IS NULL AND error IS NULL ORDER BY number;
+
+-- name: last_update
+SELECT max(number) FROM updates WHERE source = :source;
+
+-- name: verdicts
+SELECT * FROM verdicts WHERE conversation = :conversation ORDER BY at, id;
+
+-- name: steps
+SELECT * FROM steps WHERE message = :of OR cause = :of OR conversation = :of ORDER BY at, id;

@@ -1,0 +1,85 @@
+"""Reads: rows to entities, with those set aside that nothing can be made of."""
+
+import logging
+import sqlite3
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from adapters.sqlite.codec import Unreadable, from_row
+from adapters.sqlite.database import Database
+from adapters.sqlite.queries import SQL
+from bridge.errors import Code, Refused
+
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+
+class Reader:
+    """Every read is one statement, run and decoded in the connection's thread.
+
+    An unreadable row is left out of lists, so that it blocks nothing behind it, and is logged once; asked for
+    by itself it is `Refused(unavailable)`. Text that cannot be stored is found nowhere.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._set_aside: set[tuple[type, str]] = set()
+
+    @property
+    def set_aside(self) -> int:
+        """How many unreadable rows have been met."""
+        return len(self._set_aside)
+
+    async def one(self, kind: type[_T], query: str, **parameters: object) -> _T | None:
+        def work(connection: sqlite3.Connection) -> _T | None:
+            for row in _fetch(connection, query, parameters):
+                return from_row(kind, row)
+            return None
+
+        try:
+            return await self._run(work)
+        except Unreadable as error:
+            raise Refused(
+                Code.UNAVAILABLE,
+                f"the {kind.__name__.lower()} of {parameters} is unreadable: {error}",
+                remedy="Repair or remove that row of the database, or restore a backup.",
+            ) from error
+
+    async def all(self, kind: type[_T], query: str, **parameters: object) -> list[_T]:
+        def work(connection: sqlite3.Connection) -> list[_T]:
+            found = []
+            for row in _fetch(connection, query, parameters):
+                try:
+                    found.append(from_row(kind, row))
+                except Unreadable as error:
+                    self._set_row_aside(kind, row, error)
+            return found
+
+        return await self._run(work)
+
+    async def value(self, query: str, **parameters: object) -> Any:
+        """The first column of the first row."""
+        rows = await self.values(query, **parameters)
+        return rows[0][0] if rows else None
+
+    async def values(self, query: str, **parameters: object) -> list[tuple[Any, ...]]:
+        return await self._run(lambda connection: [tuple(row) for row in _fetch(connection, query, parameters)])
+
+    def _set_row_aside(self, kind: type, row: sqlite3.Row, error: Unreadable) -> None:
+        name = (kind, str(row[0]))
+        if name not in self._set_aside:
+            self._set_aside.add(name)
+            _log.error("The %s %s is unreadable and left out of lists: %s", kind.__name__.lower(), row[0], error)
+
+    async def _run(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        try:
+            return await self._database.run(work)
+        except sqlite3.Error as error:
+            raise Refused(Code.UNAVAILABLE, f"the database cannot be read: {error}") from error
+
+
+def _fetch(connection: sqlite3.Connection, query: str, parameters: dict[str, object]) -> list[sqlite3.Row]:
+    try:
+        return connection.execute(SQL[query], parameters).fetchall()
+    except UnicodeEncodeError:
+        return []

@@ -1,0 +1,186 @@
+"""The store in one SQLite file: one writer that commits in groups, and a reader beside it."""
+
+import asyncio
+import sqlite3
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from adapters.sqlite.database import open_reader, open_writer
+from adapters.sqlite.lock import HomeLock
+from adapters.sqlite.migrate import migrate, refuse_newer
+from adapters.sqlite.plan import plan
+from adapters.sqlite.reader import Reader
+from adapters.sqlite.writer import Writer
+from bridge.conversation import Conversation, Pair
+from bridge.decision import Verdict
+from bridge.errors import Code, Refused
+from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
+from bridge.intake import Update
+from bridge.message import Message
+from bridge.ports.store import Change, Key
+from bridge.post import Post
+from bridge.request import Request
+from bridge.session import Binding, Session
+from bridge.trace import Step
+from bridge.turn import Turn
+
+
+async def open_store(path: Path, *, busy_timeout_s: float = 5) -> "SqliteStore":
+    """Opens the database, made or migrated where needed, for this process alone; `close` the store at the end.
+
+    Raises `HomeLocked` when another bridge has it, `NewerSchema` when a newer Tieline made it, and
+    `Refused(unavailable)` when the file cannot be used. `busy_timeout_s` is how long a write waits for a
+    foreign program that holds the file.
+    """
+    async with AsyncExitStack() as resources:
+        try:
+            resources.callback(HomeLock(path.with_suffix(".lock")).release)
+            await asyncio.to_thread(_prepare, path)
+            database = await open_writer(path, busy_timeout_s=busy_timeout_s)
+            resources.push_async_callback(database.close)
+            await database.run(migrate)
+            reader = await open_reader(path, busy_timeout_s=busy_timeout_s)
+            resources.push_async_callback(reader.close)
+        except (OSError, sqlite3.Error) as error:
+            raise Refused(
+                Code.UNAVAILABLE, f"{path} cannot be opened: {error}", remedy="Check the file, its folder and the disk."
+            ) from error
+        writer = Writer(database)
+        resources.push_async_callback(writer.close)
+        return SqliteStore(writer, Reader(reader), resources.pop_all())
+
+
+def _prepare(path: Path) -> None:
+    """Looks at the file before anything may write to it, and makes a new one readable by its owner only."""
+    if path.exists():
+        refuse_newer(path)
+    else:
+        path.touch(mode=0o600)
+
+
+class SqliteStore:
+    """Implements `bridge.ports.store.Store`. Text with lone surrogates is `Refused(invalid_request)`, and an
+    entity whose state contradicts itself `IllegalMove`; either leaves the changes beside it alone."""
+
+    def __init__(self, writer: Writer, reader: Reader, resources: AsyncExitStack) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._resources = resources
+
+    async def commit(self, change: Change) -> None:
+        await self._writer.write(plan(change))
+
+    async def close(self) -> None:
+        await self._resources.aclose()
+
+    # Sessions and places
+    async def session(self, session: SessionId) -> Session | None:
+        return await self._reader.one(Session, "session", session=session)
+
+    async def sessions(self) -> list[Session]:
+        return await self._reader.all(Session, "sessions")
+
+    async def binding(self, place: Place) -> Binding | None:
+        return await self._reader.one(Binding, "binding", place=place)
+
+    async def places(self, session: SessionId) -> list[Binding]:
+        return await self._reader.all(Binding, "places", session=session)
+
+    # Messages
+    async def message(self, message: MessageId) -> Message | None:
+        return await self._reader.one(Message, "message", message=message)
+
+    async def key(self, sender: SessionId, key: str) -> Key | None:
+        return await self._reader.one(Key, "key", sender=sender, key=key)
+
+    async def queue(self, session: SessionId) -> list[Message]:
+        return await self._reader.all(Message, "queue", session=session)
+
+    async def inbox(self, session: SessionId) -> list[Message]:
+        return await self._reader.all(Message, "inbox", session=session)
+
+    async def taken(self, turn: TurnId) -> list[Message]:
+        return await self._reader.all(Message, "taken", turn=turn)
+
+    async def read_by(self, session: SessionId, since: float) -> list[Message]:
+        return await self._reader.all(Message, "read_by", session=session, since=since)
+
+    async def waiting_sessions(self) -> list[SessionId]:
+        return [recipient for (recipient,) in await self._reader.values("waiting_sessions")]
+
+    async def ended_lives(self, now: float, limit: int) -> list[Message]:
+        # What is unreadable never leaves the head of this list: it must not use up the limit.
+        readable = await self._reader.all(Message, "ended_lives", now=now, limit=limit + self._reader.set_aside)
+        return readable[:limit]
+
+    async def next_due(self, after: float) -> float | None:
+        due: float | None = await self._reader.value("next_due", after=after)
+        return due
+
+    async def due_sessions(self, now: float) -> list[SessionId]:
+        return [recipient for (recipient,) in await self._reader.values("due_sessions", now=now)]
+
+    async def inbox_size(self, session: SessionId) -> int:
+        size: int | None = await self._reader.value("inbox_size", session=session)
+        return size or 0
+
+    async def unsettled(self) -> dict[SessionId, int]:
+        return dict(await self._reader.values("unsettled"))
+
+    async def queued(self) -> tuple[int, float | None]:
+        ((count, oldest),) = await self._reader.values("queued")
+        return count, oldest
+
+    # Requests
+    async def request(self, message: MessageId) -> Request | None:
+        return await self._reader.one(Request, "request", message=message)
+
+    async def requests_for(self, parent: MessageId) -> list[Request]:
+        return await self._reader.all(Request, "requests_for", parent=parent)
+
+    async def open_requests_of(self, asker: SessionId) -> list[Request]:
+        return await self._reader.all(Request, "open_requests_of", asker=asker)
+
+    async def open_requests_to(self, asked: SessionId) -> list[Request]:
+        return await self._reader.all(Request, "open_requests_to", asked=asked)
+
+    # Turns
+    async def turn(self, turn: TurnId) -> Turn | None:
+        return await self._reader.one(Turn, "turn", turn=turn)
+
+    async def live_turn(self, session: SessionId) -> Turn | None:
+        return await self._reader.one(Turn, "live_turn", session=session)
+
+    async def live_turns(self) -> list[Turn]:
+        return await self._reader.all(Turn, "live_turns")
+
+    # Loops and budgets
+    async def conversation(self, conversation: ConversationId) -> Conversation | None:
+        return await self._reader.one(Conversation, "conversation", conversation=conversation)
+
+    async def pair(self, a: SessionId, b: SessionId) -> Pair | None:
+        return await self._reader.one(Pair, "pair", a=a, b=b)
+
+    # Outbox and intake
+    async def post(self, key: str) -> Post | None:
+        return await self._reader.one(Post, "post", key=key)
+
+    async def pending_posts(self, scheme: str, now: float) -> list[Post]:
+        return await self._reader.all(Post, "pending_posts", scheme=scheme, now=now)
+
+    async def post_at(self, place: Place, receipt: str) -> Post | None:
+        return await self._reader.one(Post, "post_at", place=place, receipt=receipt)
+
+    async def unhandled(self, source: str) -> list[Update]:
+        return await self._reader.all(Update, "unhandled", source=source)
+
+    async def last_update(self, source: str) -> int | None:
+        last: int | None = await self._reader.value("last_update", source=source)
+        return last
+
+    # Records
+    async def verdicts(self, conversation: ConversationId) -> list[Verdict]:
+        return await self._reader.all(Verdict, "verdicts", conversation=conversation)
+
+    async def steps(self, of: str) -> list[Step]:
+        return await self._reader.all(Step, "steps", of=of)
