@@ -1,0 +1,127 @@
+"""The commands that ask the bridge once and show what it says."""
+
+import argparse
+import os
+import time
+from typing import Any
+
+from adapters.cli import exits
+from adapters.cli.connection import Connection, Dropped, NoBridge, quoted, utf8
+from adapters.cli.output import columns, record, say
+from adapters.cli.plain import one_line
+from adapters.cli.text import text_of
+
+_POLL_S = 0.05
+
+
+def status(bridge: Connection, options: argparse.Namespace) -> int:
+    end = time.monotonic() + options.wait
+    while True:
+        try:
+            found = bridge.get("/v1/status")
+            break
+        except (NoBridge, Dropped):
+            if time.monotonic() >= end:
+                raise
+            time.sleep(_POLL_S)
+    if options.json:
+        record(found)
+        return exits.OK
+    for name, value in found.items():
+        say(f"{name:16} {_value(value)}")
+    return exits.OK
+
+
+def sessions(bridge: Connection, options: argparse.Namespace) -> int:
+    found: list[dict[str, Any]] = []
+    active = "true" if options.active else "false"
+    cursor: str | None = ""
+    while cursor is not None:
+        page = bridge.get(f"/v1/sessions?active={active}&limit=200" + (f"&cursor={quoted(cursor)}" if cursor else ""))
+        found += page["sessions"]
+        cursor = page["next_cursor"]
+    if options.json:
+        for one in found:
+            record(one)
+        return exits.OK
+    shown = ("id", "kind", "activity", "reachable", "unsettled", "places", "title")
+    rows = [[_value(one[key]) for key in shown] for one in found]
+    columns(["SESSION", "KIND", "ACTIVITY", "REACHABLE", "MAIL", "PLACES", "TITLE"], rows)
+    return exits.OK
+
+
+def new_session(bridge: Connection, options: argparse.Namespace) -> int:
+    wanted = {
+        "handle": options.handle,
+        "agent": options.agent,
+        # The bridge works in another directory than the person who types this.
+        "cwd": None if options.cwd is None else os.path.abspath(os.path.expanduser(options.cwd)),
+        "place": options.place,
+        "title": options.title,
+    }
+    for value in wanted.values():
+        utf8(value or "")
+    made = bridge.post("/v1/sessions", wanted)
+    if options.json:
+        record(made)
+    else:
+        say(f"{made['id']} is ready ({made['kind']}, mail: {made['reachable']})")
+    return exits.OK
+
+
+def send(bridge: Connection, options: argparse.Namespace) -> int:
+    body = {
+        "to": options.to,
+        "text": text_of(options.text),
+        "intent": options.intent,
+        "wake": options.wake,
+        "in_reply_to": options.reply_to,
+        "key": options.key,
+        "ttl_s": options.ttl,
+    }
+    receipt = bridge.post("/v1/send", body)
+    if options.json:
+        record(receipt)
+        return exits.OK
+    where = f", position {receipt['position']}" if receipt["position"] else ""
+    again = " (sent before, with the same key)" if receipt["duplicate"] else ""
+    held = "; a person must approve it" if receipt["state"] == "held" else ""
+    say(f"{receipt['message_id']} to {receipt['to']}: {receipt['state']}{where}{held}{again}")
+    return exits.OK
+
+
+def cancel(bridge: Connection, options: argparse.Namespace) -> int:
+    view = bridge.post(f"/v1/messages/{quoted(options.id)}/cancel", {})
+    if options.json:
+        record({key: view[key] for key in ("message_id", "conversation_id", "state", "answer", "reply")})
+    else:
+        say(f"{view['message_id']}: {view['answer']}")
+    return exits.OK
+
+
+def ack(bridge: Connection, options: argparse.Namespace) -> int:
+    acked = bridge.post("/v1/ack", {"message_ids": options.ids})["acked"]
+    if options.json:
+        record({"acked": acked})
+    else:
+        say(f"{len(acked)} of {len(options.ids)} settled")
+    return exits.OK
+
+
+def trace(bridge: Connection, options: argparse.Namespace) -> int:
+    steps = bridge.get(f"/v1/traces/{quoted(options.id)}")["steps"]
+    if options.json:
+        for step in steps:
+            record(step)
+        return exits.OK
+    rows = [[_value(step[key]) for key in ("at", "step", "session", "detail")] for step in steps]
+    columns(["AT", "STEP", "SESSION", "DETAIL"], rows)
+    return exits.OK
+
+
+def _value(value: Any) -> str:
+    if value is None or value == []:
+        return "-"
+    if isinstance(value, dict):
+        return " ".join(f"{key}={_value(one)}" for key, one in value.items())
+    return one_line(", ".join(map(str, value)) if isinstance(value, list) else str(value))

@@ -1,0 +1,73 @@
+"""Entry of the shell commands that speak to a running bridge."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from adapters.cli import exits, output
+from adapters.cli.ask import ask
+from adapters.cli.commands import ack, cancel, new_session, send, sessions, status, trace
+from adapters.cli.connection import Connection, Dropped, NoBridge, socket_path
+from adapters.cli.inbox import inbox
+from adapters.cli.parser import UsageError, build
+from bridge.errors import Code, Refused
+
+_COMMANDS: dict[str, Callable[[Connection, argparse.Namespace], int]] = {
+    "ack": ack,
+    "ask": ask,
+    "cancel": cancel,
+    "inbox": inbox,
+    "send": send,
+    "session": new_session,
+    "sessions": sessions,
+    "status": status,
+    "trace": trace,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command, and returns its exit code (DESIGN §7). Never raises but for a defect.
+
+    `run` and `demo` are listed by `--help` and started by whoever calls this, not here.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    as_json = "--json" in arguments
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    try:
+        return _run(arguments)
+    except UsageError as error:
+        output.refused(Refused(Code.INVALID_REQUEST, str(error)), as_json=as_json)
+        return exits.USAGE
+    except Refused as refusal:
+        output.refused(refusal, as_json=as_json)
+        return exits.of_refusal(refusal.code)
+    except (NoBridge, Dropped) as error:
+        output.refused(Refused(Code.UNAVAILABLE, str(error), remedy="Start the bridge: tieline run"), as_json=as_json)
+        return exits.NO_BRIDGE
+    except KeyboardInterrupt:
+        return exits.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone; the interpreter must not complain about it at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return exits.BROKEN_PIPE
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
+        options = build().parse_args(arguments)
+    except SystemExit as ended:  # --help
+        return int(ended.code or 0)
+    path = socket_path(os.environ)
+    token = os.environ.get("TIELINE_TOKEN") or None
+    if options.command == "mcp":
+        from adapters.cli.pipe import pipe  # noqa: PLC0415 - no other command needs its threads
+
+        return pipe(path, token)
+    command = _COMMANDS.get(options.command)
+    if command is None:
+        raise UsageError(f"{options.command} is not a command of a running bridge")
+    session = getattr(options, "session", None) or os.environ.get("TIELINE_SESSION") or None
+    return command(Connection(path, token, session), options)

@@ -1,0 +1,97 @@
+"""The command line, and what it may hold."""
+
+import argparse
+from typing import NoReturn
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+class UsageError(Exception):
+    """The arguments make no sense; the text says why."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see: {self.prog} --help")
+
+
+def seconds(text: str) -> float:
+    """`90`, `1.5`, `30s`, `10m`, `1h` or `7d`, in seconds."""
+    unit = _UNITS.get(text[-1:].lower())
+    try:
+        value = float(text[:-1] if unit else text) * (unit or 1)
+    except ValueError:
+        value = -1
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no time: write 90, 30s, 10m, 1h or 7d")
+    return value
+
+
+def build() -> argparse.ArgumentParser:
+    parser = _Parser(prog="tieline", description="Lets one agent session hand work to another.", allow_abbrev=False)
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
+
+    def command(name: str, summary: str, *, speaks: bool = False) -> argparse.ArgumentParser:
+        one: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+        one.add_argument("--json", action="store_true", help="one JSON object, or one a line")
+        if speaks:
+            one.add_argument(
+                "--from",
+                "--session",
+                dest="session",
+                metavar="S",
+                help="the session to speak as (else TIELINE_SESSION, else your shell's)",
+            )
+        return one
+
+    for name, summary in (("demo", "see it work, without any setup"), ("run", "run the bridge")):
+        command(name, summary)
+
+    status = command("status", "whether the bridge runs, and what waits in it")
+    status.add_argument("--wait", type=seconds, default=0, metavar="S", help="wait so long until it accepts")
+
+    sessions = command("sessions", "the sessions that you can reach", speaks=True)
+    sessions.add_argument("--active", action="store_true", help="only those that are live")
+
+    session = commands.add_parser("session", help="make a session", allow_abbrev=False)
+    actions = session.add_subparsers(metavar="ACTION", dest="action", required=True)
+    new = actions.add_parser("new", help="make a session", allow_abbrev=False)
+    new.add_argument("--json", action="store_true", help="one JSON object")
+    new.add_argument("handle", metavar="HANDLE", help="its name for ever: a-z, 0-9 and -")
+    new.add_argument("--agent", metavar="A", help="the agent that runs it, as your settings name it")
+    new.add_argument("--cwd", metavar="D", help="its working directory")
+    new.add_argument("--place", metavar="P", help="where its people are, e.g. telegram:-1001234/42")
+    new.add_argument("--title", metavar="T", help="its name for people")
+
+    send = command("send", "send a message; it is delivered later if need be", speaks=True)
+    _message(send)
+    send.add_argument("--wake", action="store_true", help="start a turn if the recipient is idle")
+    send.add_argument("--reply-to", metavar="ID", help="the message that this one goes on from")
+    send.add_argument("--intent", choices=("request", "inform"), default="request", help="whether you expect an answer")
+    send.add_argument("--ttl", type=seconds, metavar="T", help="how long it may wait, e.g. 1h")
+
+    ask = command("ask", "ask and wait for the answer", speaks=True)
+    _message(ask)
+    ask.add_argument("--timeout", type=seconds, default=60, metavar="S", help="how long to wait (60); it stays open")
+
+    cancel = command("cancel", "withdraw a question", speaks=True)
+    cancel.add_argument("id", metavar="ID")
+
+    inbox = command("inbox", "what waits to be read", speaks=True)
+    inbox.add_argument("--follow", action="store_true", help="go on and show what arrives")
+    inbox.add_argument("--take", action="store_true", help="take it, to be acknowledged with: tieline ack")
+
+    ack = command("ack", "acknowledge what you have taken", speaks=True)
+    ack.add_argument("ids", metavar="ID", nargs="+")
+
+    trace = command("trace", "what happened to a message or in a conversation", speaks=True)
+    trace.add_argument("id", metavar="ID")
+
+    command("mcp", "the bridge's tools for an agent, over stdin and stdout")
+    return parser
+
+
+def _message(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("to", metavar="TO", help="a session's id or handle")
+    parser.add_argument("text", metavar="TEXT", nargs="?", help="the text; - or none reads stdin")
+    parser.add_argument("--key", metavar="K", help="with the same key again, nothing is sent twice")
