@@ -136,6 +136,14 @@ class MemoryStore:
             Request, lambda request: request.open and request.asker == asker, by=lambda request: request.id
         )
 
+    async def overdue_requests(self, now: float, limit: int) -> list[Request]:
+        settled = {message.id for message in self._open().every(Message) if message.state is State.SETTLED}
+        return self._all(
+            Request,
+            lambda request: request.open and request.expires_at <= now and request.id in settled,
+            by=lambda request: request.id,
+        )[:limit]
+
     async def open_requests_to(self, asked: SessionId) -> list[Request]:
         return self._all(
             Request, lambda request: request.open and request.asked == asked, by=lambda request: request.id

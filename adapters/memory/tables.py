@@ -62,10 +62,10 @@ class Tables:
             written.setdefault(kind, {})[key] = replace(entity, version=entity.version + 1)
         for record in (*change.keys, *change.verdicts, *change.steps):
             _check_content(record)
-            kind, key = type(record), _key_of(record)
-            if key in written.get(kind, {}) or key in self._kept.get(kind, {}):
+            table, key = type(record), _key_of(record)
+            if key in written.get(table, {}) or key in self._kept.get(table, {}):
                 raise Conflict(f"{key} exists already")
-            written.setdefault(kind, {})[key] = _copy(record)
+            written.setdefault(table, {})[key] = _copy(record)
         return written
 
     def _after(self, kind: type[_T], written: _Rows) -> Iterable[_T]:

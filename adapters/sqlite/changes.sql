@@ -39,12 +39,12 @@ SELECT version FROM bindings WHERE place = :place;
 INSERT INTO messages (
     id, sender, recipient, intent, text, origin, wake, conversation, accepted_at, queued_at, due_at, expires_at,
     state, outcome, reason, in_reply_to, cause, depth, path, place, person, by_command, late, turn, epoch,
-    attempts, shown, woken_at, read_at, settled_at, version
+    attempts, unread, woken_at, read_at, settled_at, version
 )
 VALUES (
     :id, :sender, :recipient, :intent, :text, :origin, :wake, :conversation, :accepted_at, :queued_at, :due_at,
     :expires_at, :state, :outcome, :reason, :in_reply_to, :cause, :depth, :path, :place, :person, :by_command,
-    :late, :turn, :epoch, :attempts, :shown, :woken_at, :read_at, :settled_at, :version + 1
+    :late, :turn, :epoch, :attempts, :unread, :woken_at, :read_at, :settled_at, :version + 1
 );
 
 -- name: update_message
@@ -54,7 +54,7 @@ SET
     conversation = :conversation, accepted_at = :accepted_at, queued_at = :queued_at, due_at = :due_at,
     expires_at = :expires_at, state = :state, outcome = :outcome, reason = :reason, in_reply_to = :in_reply_to,
     cause = :cause, depth = :depth, path = :path, place = :place, person = :person, by_command = :by_command,
-    late = :late, turn = :turn, epoch = :epoch, attempts = :attempts, shown = :shown, woken_at = :woken_at,
+    late = :late, turn = :turn, epoch = :epoch, attempts = :attempts, unread = :unread, woken_at = :woken_at,
     read_at = :read_at, settled_at = :settled_at, version = version + 1
 WHERE id = :id AND version = :version;
 

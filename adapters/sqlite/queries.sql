@@ -85,6 +85,13 @@ SELECT * FROM requests WHERE asker = :asker AND state = 'open' ORDER BY id;
 -- name: open_requests_to
 SELECT * FROM requests WHERE asked = :asked AND state = 'open' ORDER BY id;
 
+-- name: overdue_requests
+SELECT requests.* FROM requests
+JOIN messages ON messages.id = requests.id
+WHERE requests.state = 'open' AND requests.expires_at <= :now AND messages.state = 'settled'
+ORDER BY requests.id
+LIMIT :limit;
+
 -- name: open_request_count
 SELECT count(*) FROM requests WHERE asker = :asker AND state = 'open';
 

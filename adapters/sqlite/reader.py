@@ -25,11 +25,6 @@ class Reader:
         self._database = database
         self._set_aside: set[tuple[type, str]] = set()
 
-    @property
-    def set_aside(self) -> int:
-        """How many unreadable rows have been met."""
-        return len(self._set_aside)
-
     async def one(self, kind: type[_T], query: str, **parameters: object) -> _T | None:
         def work(connection: sqlite3.Connection) -> _T | None:
             for row in _fetch(connection, query, parameters):
@@ -56,6 +51,12 @@ class Reader:
             return found
 
         return await self._run(work)
+
+    async def first(self, limit: int, kind: type[_T], query: str, **parameters: object) -> list[_T]:
+        """At most `limit` of them. What is unreadable stays at the head of such a list for ever, and must not
+        use up the limit."""
+        readable = await self.all(kind, query, limit=limit + len(self._set_aside), **parameters)
+        return readable[:limit]
 
     async def value(self, query: str, **parameters: object) -> Any:
         """The first column of the first row."""

@@ -109,9 +109,7 @@ class SqliteStore:
         return [recipient for (recipient,) in await self._reader.values("waiting_sessions")]
 
     async def ended_lives(self, now: float, limit: int) -> list[Message]:
-        # What is unreadable never leaves the head of this list: it must not use up the limit.
-        readable = await self._reader.all(Message, "ended_lives", now=now, limit=limit + self._reader.set_aside)
-        return readable[:limit]
+        return await self._reader.first(limit, Message, "ended_lives", now=now)
 
     async def next_due(self, after: float) -> float | None:
         due: float | None = await self._reader.value("next_due", after=after)
@@ -140,6 +138,9 @@ class SqliteStore:
 
     async def open_requests_of(self, asker: SessionId) -> list[Request]:
         return await self._reader.all(Request, "open_requests_of", asker=asker)
+
+    async def overdue_requests(self, now: float, limit: int) -> list[Request]:
+        return await self._reader.first(limit, Request, "overdue_requests", now=now)
 
     async def open_requests_to(self, asked: SessionId) -> list[Request]:
         return await self._reader.all(Request, "open_requests_to", asked=asked)

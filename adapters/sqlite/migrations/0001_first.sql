@@ -58,7 +58,7 @@ CREATE TABLE messages (
     turn TEXT,
     epoch INTEGER NOT NULL,
     attempts INTEGER NOT NULL,
-    shown INTEGER NOT NULL,
+    unread INTEGER NOT NULL,
     woken_at REAL,
     read_at REAL,
     settled_at REAL,
@@ -82,6 +82,7 @@ CREATE TABLE requests (
     asker TEXT NOT NULL,
     asked TEXT NOT NULL,
     opened_at REAL NOT NULL,
+    expires_at REAL NOT NULL,
     state TEXT NOT NULL
         CHECK (state IN ('open', 'answered', 'no_reply', 'input_required', 'failed', 'expired', 'cancelled')),
     parent TEXT,
@@ -98,6 +99,7 @@ CREATE TABLE requests (
 
 CREATE INDEX requests_by_parent ON requests (parent, id) WHERE parent IS NOT NULL;
 CREATE INDEX requests_open_of ON requests (asker, id) WHERE state = 'open';
+CREATE INDEX requests_expiring ON requests (expires_at, id) WHERE state = 'open';
 CREATE INDEX requests_open_to ON requests (asked, id) WHERE state = 'open';
 
 CREATE TABLE turns (
