@@ -74,6 +74,7 @@ class Turn:
         self._on_cancel = "cancelled"
         self._calls = 0
         self._running = ""
+        self._line_open = False
 
     def cancel(self) -> None:
         self.cancelled = True
@@ -90,7 +91,10 @@ class Turn:
             do = getattr(self, "do_" + directive.verb.replace("-", "_"), None)
             if do is None:
                 raise Failed(INVALID_PARAMS, f"there is no directive {directive.verb!r}")
-            do(filled(directive.text, self.values) if directive.verb != "call" else directive)
+            try:
+                do(filled(directive.text, self.values) if directive.verb != "call" else directive)
+            except (ValueError, OSError) as error:
+                raise Failed(INVALID_PARAMS, f"{directive.verb}: {error}") from None
         self._end_if_cancelled()
 
     def receive(self) -> list[dict[str, object]]:
@@ -129,8 +133,9 @@ class Turn:
 
     # What it shows
     def do_say(self, text: str) -> None:
+        self._update(chunk("agent_message_chunk", f"\n{text}" if self._line_open else text))
         self.said.append(text)
-        self._update(chunk("agent_message_chunk", text))
+        self._line_open = True
 
     def do_think(self, text: str) -> None:
         self._update(chunk("agent_thought_chunk", text))
@@ -169,6 +174,7 @@ class Turn:
 
     def _begin(self, name: str, arguments: object) -> None:
         self._calls += 1
+        self._line_open = False
         self._running = f"{self.values['turn']}-{self._calls}"
         self._update(
             {

@@ -1,0 +1,210 @@
+"""One agent process with one context. The only module that imports `acp`, which takes half a second."""
+
+import asyncio
+import contextlib
+from typing import Any, cast
+
+import acp
+from acp import schema
+from pydantic import ValidationError
+
+from adapters.acp.child import Child
+from adapters.acp.failures import disguised, failure, of_error
+from adapters.acp.frames import Frames
+from adapters.acp.run import Run
+from adapters.acp.tail import Tail
+from bridge.ports.clock import Clock
+from bridge.ports.runtime import Context, Listener, Option, Prompt, Question, Result
+from bridge.turn import Failure, FailureKind, Process
+
+_INTERNAL_ERROR = -32603
+_DENIED = schema.RequestPermissionResponse(outcome=schema.DeniedOutcome(outcome="cancelled"))
+
+
+class Client:
+    """What the agent may ask of the bridge: permission, and nothing else. No files, no terminals."""
+
+    def __init__(self) -> None:
+        self.run: Run | None = None
+        self.session: str | None = None
+        self.replayed = False
+
+    async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
+        """Updates outside a prompt, like a history that is replayed, are noticed and go nowhere."""
+        if session_id != self.session:
+            return
+        self.replayed = True
+        if self.run and update.session_update != "user_message_chunk":
+            self.run.hear(update)
+
+    async def request_permission(
+        self, session_id: str, tool_call: schema.ToolCallUpdate, options: list[schema.PermissionOption], **_: Any
+    ) -> schema.RequestPermissionResponse:
+        run = self.run
+        if run is None or session_id != self.session:
+            return _DENIED
+        offered = [_option(option) for option in options]
+        choice = await run.ask(Question(tool_call.title or tool_call.kind or "a tool", offered))
+        if run.refuses:
+            return _DENIED
+        if choice not in {option.id for option in offered}:
+            refusals = sorted((option for option in offered if not option.allows), key=lambda option: option.lasting)
+            if not refusals:
+                return _DENIED
+            choice = refusals[0].id
+        selected = schema.AllowedOutcome(outcome="selected", option_id=choice)
+        return schema.RequestPermissionResponse(outcome=selected)
+
+
+def _option(option: schema.PermissionOption) -> Option:
+    return Option(
+        option.option_id,
+        option.name,
+        allows=option.kind.startswith("allow"),
+        lasting=option.kind.endswith("always"),
+    )
+
+
+class Link:
+    """The ACP connection to a child."""
+
+    def __init__(self, child: Child) -> None:
+        frames = Frames(child.write, child.hold)
+        child.on_output = frames.feed
+        child.on_end = frames.end
+        self.client = Client()
+        self.acp = acp.ClientSideConnection(cast(acp.Client, self.client), frames)
+
+
+class AcpAgent:
+    """`bridge.ports.runtime.Agent` over ACP."""
+
+    def __init__(
+        self, child: Child, link: Link, tail: Tail, alias: str, context: Context, *, clock: Clock, stop_s: float
+    ) -> None:
+        self._child = child
+        self._link = link
+        self._tail = tail
+        self._alias = alias
+        self._context = context
+        self._clock = clock
+        self._stop_s = stop_s
+        self._run: Run | None = None
+        self._spoilt = False
+
+    @property
+    def process(self) -> Process:
+        return self._child.process
+
+    @property
+    def alias(self) -> str:
+        return self._alias
+
+    @property
+    def context(self) -> Context:
+        return self._context
+
+    @property
+    def alive(self) -> bool:
+        return not self._spoilt and not self._child.exited.is_set()
+
+    async def prompt(self, prompt: Prompt, listener: Listener) -> Result:
+        """A stop for length (`max_tokens`, `max_turn_requests`) is a success that its stop reason tells of."""
+        blocks = blocks_of(prompt)
+        if self._run is not None:
+            raise RuntimeError("a prompt is running already")
+        run = self._run = self._link.client.run = Run()
+        spoilt = True
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(run.tell(listener))
+                result = await self._result(run, blocks)
+                run.answered.set()
+                run.end()
+            spoilt = False
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from None
+        finally:
+            run.end()
+            run.answered.set()
+            self._run = self._link.client.run = None
+            self._spoilt = self._spoilt or spoilt
+        return result
+
+    async def cancel(self, grace_s: float) -> None:
+        """A prompt that ends after a cancel counts as cancelled, whatever stop reason the agent gives."""
+        run = self._run
+        if run is None or run.answered.is_set():
+            return
+        self._spoilt = run.cancel() or self._spoilt
+        try:
+            with contextlib.suppress(TimeoutError, ConnectionError):
+                async with asyncio.timeout(grace_s):
+                    await self._link.acp.cancel(session_id=self._alias)
+                    await run.answered.wait()
+        finally:
+            if not run.answered.is_set():
+                self._child.kill()
+        await run.answered.wait()
+
+    async def close(self) -> None:
+        self._spoilt = True
+        await self._child.stop(self._stop_s)
+        await self._link.acp.close()
+
+    async def _result(self, run: Run, blocks: list[Any]) -> Result:
+        try:
+            response = await self._link.acp.prompt(session_id=self._alias, prompt=blocks)
+        except acp.RequestError as error:
+            if run.cancelled:
+                self._spoilt = self._spoilt or error.code == _INTERNAL_ERROR
+                return Result(run.final, "cancelled", cancelled=True)
+            return Result(run.final, "error", of_error(error.code, str(error), error.data, self._clock.now()))
+        except ValidationError:
+            problem = failure(FailureKind.CRASH, "The agent ended its turn with an answer that is no ACP.")
+            return Result(run.final, "error", problem, cancelled=run.cancelled)
+        except ConnectionError:
+            if run.cancelled:
+                return Result(run.final, "cancelled", cancelled=True)
+            await self._child.gone()
+            return Result(run.final, "error", death(self._child, self._tail, "in the middle of a turn"))
+        usage = response.usage.model_dump(exclude_none=True, exclude={"field_meta"}) if response.usage else {}
+        problem_told = None if run.cancelled else self._problem(response.stop_reason, run.final, told=bool(usage))
+        return Result(run.final, response.stop_reason, problem_told, cancelled=run.cancelled, usage=usage)
+
+    def _problem(self, stop_reason: str, final: str, *, told: bool) -> Failure | None:
+        if stop_reason == "refusal":
+            return failure(FailureKind.REFUSAL, final or "The agent refused.")
+        return None if told else disguised(final, self._clock.now())
+
+
+def blocks_of(prompt: Prompt) -> list[Any]:
+    """The notice, then the peers' messages as resources, then the person's own words.
+
+    Raises `ValueError` where an agent could take the bridge's or a peer's text for a command of its own, or
+    a peer's for its user's: a notice that begins with `/`, or messages without a notice before them.
+    """
+    if (prompt.notice or "").lstrip().startswith("/"):
+        raise ValueError("a notice must not begin with /")
+    if prompt.embedded and not prompt.notice:
+        raise ValueError("embedded messages need a notice before them")
+    blocks: list[Any] = []
+    if prompt.notice:
+        blocks.append(schema.TextContentBlock(type="text", text=prompt.notice))
+    for number, text in enumerate(prompt.embedded, 1):
+        resource = schema.TextResourceContents(uri=f"tieline:message/{number}", mime_type="text/plain", text=text)
+        blocks.append(schema.EmbeddedResourceContentBlock(type="resource", resource=resource))
+    if prompt.words:
+        blocks.append(schema.TextContentBlock(type="text", text=prompt.words))
+    if not blocks:
+        raise ValueError("a prompt needs something to say")
+    return blocks
+
+
+def death(child: Child, tail: Tail, when: str) -> Failure:
+    """The failure of a process that has ended by itself."""
+    last = tail.text
+    told = f" Its last words:\n{last[-400:]}" if last else ""
+    code = child.returncode
+    how = f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
+    return failure(FailureKind.CRASH, f"The agent's process {how} {when}.{told}")

@@ -1,0 +1,111 @@
+"""What kind of failure an agent's error is, told from its text.
+
+Some agents report a provider's error as a turn that ended well, with a text like `HTTP 401: …` or
+`API call failed after 3 retries: …` and no usage. The patterns are data; the first that is found decides.
+"""
+
+import re
+from datetime import UTC, datetime
+
+from bridge.turn import Failure, FailureKind
+
+AUTH_REQUIRED = -32000
+_DETAIL_CHARS = 500
+_DISGUISED_CHARS = 2_000
+
+_DISGUISES = re.compile(
+    r"\s*(?:error:?\s*)?(?:HTTP(?: error)? [45]\d\d\b|API (?:call|request) failed\b|API error\b[: ])", re.IGNORECASE
+)
+_STATUS = re.compile(
+    r"\b(?:HTTP(?:/[\d.]+)?|status|status code|error code|API error)[ :=]+\(?([45]\d\d)\b", re.IGNORECASE
+)
+
+_KINDS: tuple[tuple[FailureKind, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(pattern, re.IGNORECASE))
+    for kind, pattern in (
+        (
+            FailureKind.BILLING,
+            r"insufficient[_ ](?:quota|credit|funds|balance)|credit balance|billing|payment required",
+        ),
+        (FailureKind.RATE_LIMIT, r"rate[_ -]?limit|too many requests|(?:usage|session|quota) limit|quota exceeded"),
+        (FailureKind.CAPACITY, r"overloaded|at capacity|service unavailable|bad gateway|no capacity"),
+        (
+            FailureKind.AUTH,
+            r"unauthori[sz]ed|authenticat|(?:invalid|missing|incorrect|expired)[\w ]{0,20} (?:api[_ -]?key|token)"
+            r"|api[_ -]?key not|not logged in|log ?in required|permission[_ ]denied[_ ]error",
+        ),
+        (FailureKind.TIMEOUT, r"timed? ?out|deadline exceeded"),
+        (FailureKind.CONFIG, r"model[\w '\"/.:-]{0,80} (?:not found|does not exist)|unknown (?:model|provider)"),
+    )
+)
+_STATUSES = {
+    401: FailureKind.AUTH,
+    402: FailureKind.BILLING,
+    403: FailureKind.AUTH,
+    404: FailureKind.CONFIG,
+    408: FailureKind.TIMEOUT,
+    429: FailureKind.RATE_LIMIT,
+    504: FailureKind.TIMEOUT,
+}
+_RETRYABLE = frozenset({FailureKind.RATE_LIMIT, FailureKind.CAPACITY, FailureKind.TIMEOUT, FailureKind.CRASH})
+
+_UNIT = r"(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)"
+_AFTER = re.compile(
+    r"(?:retry[- _]?after|(?:try|retry) again in|retry in|resets? in|available in)[\"']?[ :=]+(?:about )?"
+    rf"((?:\d+(?:\.\d+)? ?{_UNIT}?(?![a-z])[ ,]*(?:and )?)+)",
+    re.IGNORECASE,
+)
+_SPAN = re.compile(r"(\d+(?:\.\d+)?) ?(ms|[a-z])?", re.IGNORECASE)
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_AT = re.compile(
+    r"reset\w*[ _]?(?:at)?[\"']?[ :=]+[\"']?"
+    r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?|\d{10}(?:\d{3})?\b)",
+    re.IGNORECASE,
+)
+
+
+def failure(kind: FailureKind, detail: str, resets_at: float | None = None) -> Failure:
+    return Failure(kind, detail[:_DETAIL_CHARS], retryable=kind in _RETRYABLE, resets_at=resets_at)
+
+
+def classified(text: str, now: float) -> Failure | None:
+    """The failure that `text` tells of, or None where it tells of none that is known."""
+    status = _STATUS.search(text)
+    code = int(status[1]) if status else 0
+    kind = next((kind for kind, pattern in _KINDS if pattern.search(text)), None)
+    if kind in (None, FailureKind.AUTH, FailureKind.CONFIG) and code:
+        kind = _STATUSES.get(code, FailureKind.CAPACITY if code >= 500 else kind)
+    return failure(kind, text.strip(), _resets_at(text, now)) if kind else None
+
+
+def disguised(final: str, now: float) -> Failure | None:
+    """The failure where the whole of a final text without usage is a provider's error."""
+    if len(final) > _DISGUISED_CHARS or not _DISGUISES.match(final) or "\n\n" in final.strip():
+        return None
+    return classified(final, now) or failure(FailureKind.CRASH, final.strip())
+
+
+def of_error(code: int, message: str, data: object, now: float) -> Failure:
+    """The failure of a JSON-RPC error."""
+    text = f"{message}: {_told(data)}" if _told(data) else message
+    if code == AUTH_REQUIRED:
+        return failure(FailureKind.AUTH, text)
+    return classified(text, now) or failure(FailureKind.CRASH, text)
+
+
+def _told(data: object) -> str:
+    if isinstance(data, dict):
+        data = next((data[key] for key in ("details", "detail", "message", "error") if key in data), data)
+    return str(data) if data else ""
+
+
+def _resets_at(text: str, now: float) -> float | None:
+    if at := _AT.search(text):
+        if at[1].isdigit():
+            return int(at[1]) / (1000 if len(at[1]) == 13 else 1)
+        moment = datetime.fromisoformat(at[1])
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    if after := _AFTER.search(text):
+        spans = _SPAN.findall(after[1])
+        return now + sum(float(number) * _SECONDS[(unit or "s").lower()] for number, unit in spans)
+    return None

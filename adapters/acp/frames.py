@@ -1,0 +1,132 @@
+"""Frames between the bridge and an agent: one JSON object a line."""
+
+import asyncio
+import json
+import logging
+import re
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+logger = logging.getLogger(__name__)
+
+MAX_FRAME = 64 * 2**20
+"""In bytes. A longer line is dropped."""
+_HIGH = 8 * 2**20
+_LOW = 2**20
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_WANTED = frozenset(
+    {"agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "user_message_chunk"}
+)
+
+
+class Frames:
+    """A transport for `acp`, which takes whatever an agent prints.
+
+    Lines that are no frames are dropped, and so are updates of which Tieline makes no use, before they cost a
+    validation. Reading is held while many bytes wait to be handled.
+    """
+
+    def __init__(self, write: Callable[[bytes], Awaitable[None]], hold: Callable[[bool], None]) -> None:
+        self._write = write
+        self._hold = hold
+        self._lines: deque[bytes] = deque()
+        self._waiting = 0
+        self._held = False
+        self._partial: list[bytes] = []
+        self._partial_size = 0
+        self._ended = False
+        self._arrived = asyncio.Event()
+        self._dropped = 0
+
+    def feed(self, data: bytes) -> None:
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            self._partial_size += len(line)
+            self._take(b"".join([*self._partial, line]))
+            self._partial.clear()
+            self._partial_size = 0
+        self._partial_size += len(rest)
+        if self._partial_size > MAX_FRAME:
+            self._partial.clear()
+        else:
+            self._partial.append(rest)
+
+    def end(self) -> None:
+        self._ended = True
+        self._arrived.set()
+
+    async def receive(self) -> dict[str, Any] | None:
+        """The next frame, or None after the last one."""
+        while True:
+            while self._lines:
+                line = self._lines.popleft()
+                self._waiting -= len(line)
+                self._pace()
+                frame = _frame(line)
+                if frame is None:
+                    self._drop(line)
+                elif _is_wanted(frame):
+                    return frame
+            if self._ended:
+                return None
+            self._arrived.clear()
+            await self._arrived.wait()
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Raises `ConnectionError` where a request can no longer reach the agent; an answer is dropped then."""
+        data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        try:
+            await self._write(data)
+        except ConnectionError:
+            if "method" in message:
+                raise
+
+    async def close(self) -> None:
+        self.end()
+
+    def _take(self, line: bytes) -> None:
+        if self._partial_size > MAX_FRAME:
+            logger.warning("a line of %d bytes by an agent was dropped", self._partial_size)
+        elif not line.isspace() and line:
+            self._lines.append(line)
+            self._waiting += len(line)
+            self._pace()
+            self._arrived.set()
+
+    def _pace(self) -> None:
+        if self._held != (self._waiting > (_LOW if self._held else _HIGH)):
+            self._held = not self._held
+            self._hold(self._held)
+
+    def _drop(self, line: bytes) -> None:
+        # Agents print banners; their text may hold anything and stays out of the log.
+        self._dropped += 1
+        if self._dropped == 1:
+            logger.warning("an agent prints lines that are no ACP frames (the first one has %d bytes)", len(line))
+
+
+def _frame(line: bytes) -> dict[str, Any] | None:
+    """The JSON-RPC frame in a line, with whatever is no Unicode replaced."""
+    text = line.decode("utf-8", "replace")
+    try:
+        frame = json.loads(text)
+        if _SURROGATE.search(text):
+            frame = json.loads(json.dumps(frame, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(frame, dict) or not isinstance(frame.get("id", 0), int | str):
+        return None
+    if "method" in frame:
+        return frame if isinstance(frame["method"], str) else None
+    if "id" not in frame or not isinstance(frame.get("error", {}), dict):
+        return None
+    return frame
+
+
+def _is_wanted(frame: dict[str, Any]) -> bool:
+    if frame.get("method") != "session/update":
+        return True
+    params = frame.get("params")
+    update = params.get("update") if isinstance(params, dict) else None
+    return isinstance(update, dict) and update.get("sessionUpdate") in _WANTED

@@ -1,0 +1,119 @@
+"""From a started process to an agent with a context."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+
+import acp
+from acp import schema
+from pydantic import ValidationError
+
+from adapters.acp.agent import AcpAgent, Link, death
+from adapters.acp.child import Child
+from adapters.acp.failures import AUTH_REQUIRED, classified, failure, of_error
+from adapters.acp.spec import AgentSpec, Times
+from adapters.acp.tail import Tail
+from adapters.acp.tools import SERVER
+from bridge.ports.clock import Clock
+from bridge.ports.runtime import Context, Launch, StartFailed
+from bridge.turn import FailureKind
+
+_CAPABILITIES = schema.ClientCapabilities(
+    fs=schema.FileSystemCapabilities(read_text_file=False, write_text_file=False), terminal=False
+)
+
+
+async def opened(
+    child: Child,
+    tail: Tail,
+    spec: AgentSpec,
+    launch: Launch,
+    *,
+    tool_server: Sequence[str],
+    times: Times,
+    clock: Clock,
+) -> AcpAgent:
+    """Raises `StartFailed`. Whoever started the child ends it then."""
+    link = Link(child)
+    async with AsyncExitStack() as undo:
+        undo.push_async_callback(link.acp.close)
+        try:
+            async with asyncio.timeout(times.start_s):
+                alias, context = await _Opening(link, spec, launch, tool_server, clock).run()
+        except TimeoutError:
+            told = f" Its last words:\n{tail.text[-400:]}" if tail.text else ""
+            problem = failure(FailureKind.TIMEOUT, f"The agent was not ready within {times.start_s:g} s.{told}")
+            raise StartFailed(problem) from None
+        except acp.RequestError as error:
+            raise StartFailed(of_error(error.code, str(error), error.data, clock.now())) from None
+        except ValidationError:
+            problem = failure(FailureKind.CRASH, "The agent's answers are no ACP.")
+            raise StartFailed(problem) from None
+        except ConnectionError:
+            await child.gone()
+            raise StartFailed(death(child, tail, "before it was ready")) from None
+        undo.pop_all()
+    return AcpAgent(child, link, tail, alias, context, clock=clock, stop_s=times.stop_s)
+
+
+class _Opening:
+    def __init__(self, link: Link, spec: AgentSpec, launch: Launch, tools: Sequence[str], clock: Clock) -> None:
+        self._link = link
+        self._spec = spec
+        self._launch = launch
+        self._servers = [] if spec.embed or not tools else [_server(tools, launch)]
+        self._clock = clock
+
+    async def run(self) -> tuple[str, Context]:
+        hello = await self._link.acp.initialize(acp.PROTOCOL_VERSION, client_capabilities=_CAPABILITIES)
+        if hello.protocol_version != acp.PROTOCOL_VERSION:
+            raise _wrong(f"The agent speaks version {hello.protocol_version} of ACP, not {acp.PROTOCOL_VERSION}.")
+        offers = hello.agent_capabilities or schema.AgentCapabilities()
+        if self._spec.embed and not (offers.prompt_capabilities and offers.prompt_capabilities.embedded_context):
+            raise _wrong("The agent takes no embedded resources, so `embed` cannot be set for it.")
+        alias = self._launch.alias
+        if alias and offers.load_session and await self._loaded(alias):
+            context = Context.RESUMED
+        else:
+            context = Context.LOST if alias else Context.NEW
+            alias = await self._new()
+        self._link.client.session = alias
+        if self._spec.mode:
+            await self._set_mode(alias, self._spec.mode)
+        return alias, context
+
+    async def _loaded(self, alias: str) -> bool:
+        """False where the agent does not know the context any more.
+
+        Some agents answer an unknown id like a known one, only with nothing in the answer and nothing replayed.
+        """
+        self._link.client.session = alias
+        try:
+            answer = await self._link.acp.load_session(
+                cwd=self._launch.cwd, session_id=alias, mcp_servers=self._servers
+            )
+        except acp.RequestError as error:
+            if error.code == AUTH_REQUIRED or classified(str(error), self._clock.now()):
+                raise
+            return False
+        return bool(answer.modes or answer.field_meta or answer.config_options or self._link.client.replayed)
+
+    async def _new(self) -> str:
+        self._link.client.session = None
+        answer = await self._link.acp.new_session(cwd=self._launch.cwd, mcp_servers=self._servers)
+        return str(answer.session_id)
+
+    async def _set_mode(self, alias: str, mode: str) -> None:
+        try:
+            await self._link.acp.set_session_mode(session_id=alias, mode_id=mode)
+        except acp.RequestError as error:
+            raise _wrong(f"The agent cannot be set to mode {mode!r}: {error}") from None
+
+
+def _server(command: Sequence[str], launch: Launch) -> schema.McpServerStdio:
+    env = [schema.EnvVariable(name=name, value=value) for name, value in launch.secrets.items()]
+    return schema.McpServerStdio(name=SERVER, command=command[0], args=list(command[1:]), env=env)
+
+
+def _wrong(detail: str) -> StartFailed:
+    return StartFailed(failure(FailureKind.CONFIG, detail))

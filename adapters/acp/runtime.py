@@ -1,0 +1,97 @@
+"""Starts agents and opens their contexts."""
+
+import asyncio
+import importlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+
+from adapters.acp.child import Child
+from adapters.acp.failures import failure
+from adapters.acp.process import end
+from adapters.acp.spec import AgentSpec, Times, environment
+from adapters.acp.tail import Tail
+from bridge.ids import SessionId
+from bridge.ports.clock import Clock
+from bridge.ports.runtime import Agent, Launch, StartFailed
+from bridge.turn import FailureKind, Process
+
+
+class AcpRuntime:
+    """`bridge.ports.runtime.Runtime` over ACP.
+
+    `tool_server` is the command of the bridge's MCP server, to which a launch's secrets are given. `base` is the
+    bridge's own environment. `on_stderr` gets each line, cut to size, that an agent writes to stderr.
+    """
+
+    def __init__(
+        self,
+        agents: Mapping[str, AgentSpec],
+        *,
+        tool_server: Sequence[str],
+        base: Mapping[str, str],
+        clock: Clock,
+        times: Times | None = None,
+        on_stderr: Callable[[SessionId, str], None] | None = None,
+    ) -> None:
+        self._agents = agents
+        self._tool_server = tuple(tool_server)
+        self._base = base
+        self._clock = clock
+        self._times = times or Times()
+        self._on_stderr = on_stderr
+
+    def knows(self, agent: str) -> bool:
+        return agent in self._agents
+
+    def embeds(self, agent: str) -> bool:
+        return agent in self._agents and self._agents[agent].embed
+
+    async def start(self, launch: Launch) -> Agent:
+        spec = self._agents.get(launch.agent)
+        if spec is None:
+            raise _wrong(f"No agent is configured under the name {launch.agent!r}.")
+        launch = replace(launch, cwd=_directory(launch.cwd))
+        # `acp` takes half a second to import: in a thread, and not before an agent is needed.
+        await asyncio.to_thread(importlib.import_module, "adapters.acp.opening")
+        from adapters.acp.opening import opened  # noqa: PLC0415
+
+        on_stderr = self._on_stderr
+        tail = Tail((lambda line: on_stderr(launch.session, line)) if on_stderr else None)
+        child = await self._spawned(spec, launch.cwd, tail)
+        async with AsyncExitStack() as undo:
+            undo.push_async_callback(child.gone)
+            undo.callback(child.kill)
+            agent = await opened(
+                child, tail, spec, launch, tool_server=self._tool_server, times=self._times, clock=self._clock
+            )
+            undo.pop_all()
+        return agent
+
+    async def end(self, process: Process) -> None:
+        await end(process, self._times.stop_s)
+
+    async def _spawned(self, spec: AgentSpec, cwd: str, tail: Tail) -> Child:
+        env = environment(spec, self._base)
+        try:
+            return await Child.spawn(spec.command, cwd=cwd, env=env, tail=tail)
+        except FileNotFoundError:
+            raise _wrong(f"The command {spec.command[0]!r} of agent {spec.name!r} was not found.") from None
+        except PermissionError:
+            raise _wrong(f"The command {spec.command[0]!r} of agent {spec.name!r} may not be run.") from None
+        except OSError as error:
+            raise _wrong(f"The command {spec.command[0]!r} of agent {spec.name!r} cannot be run: {error}") from None
+
+
+def _directory(cwd: str) -> str:
+    cwd = os.path.abspath(os.path.expanduser(cwd))
+    if not os.path.isdir(cwd):
+        raise _wrong(f"The working directory {cwd} does not exist.")
+    if not os.access(cwd, os.R_OK | os.X_OK):
+        raise _wrong(f"The working directory {cwd} may not be entered.")
+    return cwd
+
+
+def _wrong(detail: str) -> StartFailed:
+    return StartFailed(failure(FailureKind.CONFIG, detail))

@@ -1,0 +1,34 @@
+"""How an agent is started."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+_PASSED = frozenset({"PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "SHELL"})
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """`env` is set for it, `env_pass` names what is passed from the bridge's environment. With `embed` it has
+    no tools and gets peer text in its prompts. `mode` is the ACP mode that its sessions are set to."""
+
+    name: str
+    command: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    env_pass: tuple[str, ...] = ()
+    embed: bool = False
+    mode: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """In seconds: until an agent must be ready, and between asking a process to end and killing it."""
+
+    start_s: float = 60
+    stop_s: float = 10
+
+
+def environment(spec: AgentSpec, base: Mapping[str, str]) -> dict[str, str]:
+    """The whole environment of an agent. The bridge's own settings never reach it, even if they are named."""
+    passed = _PASSED | {name for name in spec.env_pass if not name.startswith("TIELINE_")}
+    kept = {name: value for name, value in base.items() if name in passed or name.startswith("LC_")}
+    return {**kept, **spec.env}

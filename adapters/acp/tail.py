@@ -1,0 +1,47 @@
+"""The last lines of what an agent writes to stderr."""
+
+import codecs
+import re
+from collections import deque
+from collections.abc import Callable
+
+_LINES = 20
+_LINE_CHARS = 400
+_CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def cleaned(text: str) -> str:
+    """Without terminal sequences and control characters other than tabs and line ends."""
+    return _CONTROL.sub("", text)
+
+
+class Tail:
+    """Takes any amount and keeps a bounded end of it; each line, cut to size, is also given to `on_line`."""
+
+    def __init__(self, on_line: Callable[[str], None] | None = None) -> None:
+        self._on_line = on_line
+        self._lines: deque[str] = deque(maxlen=_LINES)
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self._partial = ""
+
+    def feed(self, data: bytes) -> None:
+        *lines, partial = (self._partial + self._decode(data)).split("\n")
+        for line in lines:
+            self._add(line)
+        # Of a line without an end only as much is kept as will ever be shown.
+        self._partial = partial[: 2 * _LINE_CHARS]
+
+    def end(self) -> None:
+        self._add(self._partial + self._decode(b"", final=True))
+        self._partial = ""
+
+    @property
+    def text(self) -> str:
+        return "\n".join([*self._lines, *filter(None, [cleaned(self._partial)[:_LINE_CHARS]])])
+
+    def _add(self, line: str) -> None:
+        line = cleaned(line).rstrip()[:_LINE_CHARS]
+        if line:
+            self._lines.append(line)
+            if self._on_line:
+                self._on_line(line)
