@@ -1,0 +1,91 @@
+"""Telegram as a chat of the bridge."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from adapters.telegram.budget import Budget
+from adapters.telegram.config import Patience, TelegramConfig
+from adapters.telegram.health import Health
+from adapters.telegram.place import SCHEME, spot, user_of
+from adapters.telegram.text import split
+from bridge.ids import Place
+from bridge.ports.chat import Intake, NotDelivered
+from bridge.ports.clock import Clock
+from bridge.post import Post
+
+if TYPE_CHECKING:
+    from adapters.telegram.connection import Connection
+
+_CONNECTING_S = 1
+_SLACK_S = 30
+
+
+class TelegramChat:
+    """Implements `bridge.ports.chat.Chat`. All but `deliver` answers at once and before `run`.
+
+    `commands` is the menu that people see: names without a slash, each with its description.
+    """
+
+    def __init__(
+        self,
+        config: TelegramConfig,
+        clock: Clock,
+        *,
+        budget: Budget | None = None,
+        patience: Patience | None = None,
+        commands: Mapping[str, str] | None = None,
+    ) -> None:
+        self._config = config
+        self._clock = clock
+        self._budget = budget or Budget()
+        self._patience = patience or Patience()
+        self._commands = commands or {}
+        self._health = Health(self._patience.poll_s + _SLACK_S)
+        self._connection: Connection | None = None
+
+    @property
+    def scheme(self) -> str:
+        return SCHEME
+
+    def split(self, text: str) -> Sequence[str]:
+        return split(text)
+
+    def may_talk(self, person: str, place: Place) -> bool:
+        user, where = user_of(person), spot(place)
+        return user is not None and where is not None and self._config.may_talk(user, where.chat)
+
+    def attended(self, place: Place) -> bool:
+        where = spot(place)
+        return where is not None and self._config.attended(where.chat)
+
+    def health(self) -> dict[str, object]:
+        """`ok`, `last_poll_age_s` and `error`: what is wrong and what to do about it, or None."""
+        return self._health.report(self._clock.now())
+
+    async def deliver(self, post: Post) -> str:
+        where = spot(post.place)
+        if where is None:
+            raise NotDelivered(f"{post.place} is no place of Telegram")
+        if not self._config.may_show(where.chat):
+            raise NotDelivered(f"the chat {where.chat} is not in telegram.chats")
+        if self._connection is None:
+            raise NotDelivered("Telegram is not connected yet", retry_at=self._clock.now() + _CONNECTING_S)
+        return await self._connection.sender.deliver(post, where)
+
+    async def run(self, intake: Intake) -> None:
+        """Connects and polls until it is cancelled; never fails for anything that Telegram does.
+
+        Only one may run at a time; it may be run again after it was cancelled.
+        """
+        self._connection = connection = await asyncio.to_thread(self._connect)
+        try:
+            await connection.poll(intake, self._health, self._commands)
+        finally:
+            self._connection = None
+            await connection.aclose()
+
+    def _connect(self) -> "Connection":
+        from adapters.telegram.connection import Connection  # noqa: PLC0415 - slow to load, so not before run
+
+        return Connection(self._config, self._clock, self._budget, self._patience)

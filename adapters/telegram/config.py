@@ -1,0 +1,43 @@
+"""Whom the bot answers, and where."""
+
+from dataclasses import dataclass, field
+
+BASE_URL = "https://api.telegram.org/bot"
+
+
+@dataclass(frozen=True, slots=True)
+class TelegramConfig:
+    """Ids are Telegram's own. Nobody but `operators` and `users` is answered, and only in `chats` or in the
+    private chat with that very person, whose id is the person's."""
+
+    token: str = field(repr=False)
+    base_url: str = BASE_URL
+    operators: frozenset[int] = frozenset()
+    users: frozenset[int] = frozenset()
+    chats: frozenset[int] = frozenset()
+
+    def may_talk(self, user: int, chat: int) -> bool:
+        return (user in self.operators or user in self.users) and (chat in self.chats or chat == user)
+
+    def attended(self, chat: int) -> bool:
+        """Whether an operator is there: in every allowed group, and in an operator's own private chat."""
+        return chat in self.operators or (chat in self.chats and bool(self.operators))
+
+    def may_show(self, chat: int) -> bool:
+        """Whether anything may be shown there at all."""
+        return chat in self.chats or chat in self.operators or chat in self.users
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long Telegram is waited for, in seconds."""
+
+    connect_s: float = 5
+    answer_s: float = 15
+    poll_s: int = 25
+    backoff_s: float = 30
+    """The longest pause between attempts to reach Telegram."""
+    conflict_s: float = 30
+    """How long another poller may be a bridge that is just being replaced."""
+    hopeless_s: float = 60
+    """The pause where a person must act first: a refused token, a second poller."""

@@ -1,0 +1,30 @@
+"""Everything of one bot that needs the Telegram library."""
+
+from collections.abc import Mapping
+
+from adapters.telegram.budget import Budget
+from adapters.telegram.config import Patience, TelegramConfig
+from adapters.telegram.health import Health
+from adapters.telegram.limiter import ChatLimiter
+from adapters.telegram.poller import Poller
+from adapters.telegram.sender import Sender
+from adapters.telegram.wire import Wire
+from bridge.ports.chat import Intake
+from bridge.ports.clock import Clock
+
+
+class Connection:
+    """Made without a request being sent; may be made in a thread of its own, for it reads certificates."""
+
+    def __init__(self, config: TelegramConfig, clock: Clock, budget: Budget, patience: Patience) -> None:
+        self._clock = clock
+        self._wire = Wire(config, patience)
+        self._bot = self._wire.bot(ChatLimiter(budget, clock))
+        self.sender = Sender(self._bot, clock, patience)
+
+    async def poll(self, intake: Intake, health: Health, commands: Mapping[str, str]) -> None:
+        """Until it is cancelled."""
+        await Poller(self._wire, self._bot, self.sender, intake, self._clock, health, commands).run()
+
+    async def aclose(self) -> None:
+        await self._bot.shutdown()

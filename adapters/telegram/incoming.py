@@ -1,0 +1,106 @@
+"""What an update means to the bridge. The library's objects end here."""
+
+import json
+import re
+from dataclasses import dataclass
+
+from telegram import CallbackQuery, Chat, Message, Update, User
+from telegram.constants import ChatType
+
+from adapters.telegram.config import TelegramConfig
+from adapters.telegram.place import Spot, person_id, receipt
+from bridge.ids import Place
+from bridge.ports.chat import Heard, Person
+
+_COMMAND = re.compile(r"(?P<command>/[A-Za-z0-9_]+)@(?P<bot>[A-Za-z0-9_]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Tapped:
+    """A person pressed a button of the message `receipt`. `place` is None where the update does not tell it:
+    Telegram says no topic of old messages."""
+
+    query: str
+    chat: int
+    place: Place | None
+    person: Person
+    action: str
+    receipt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads updates for the bot of that username. Whoever is not allowed is not read at all."""
+
+    config: TelegramConfig
+    username: str
+
+    def read(self, raw: str) -> Heard | Tapped | None:
+        """None for what means nothing here: strangers, other bots, service messages, edits, media without
+        words. Raises whatever an update makes the parser raise that does not have Telegram's form."""
+        update = Update.de_json(json.loads(raw), None)
+        if update.callback_query is not None:
+            return self._tapped(update.callback_query)
+        if update.message is not None:
+            return self._heard(update.message)
+        return None
+
+    def _heard(self, message: Message) -> Heard | None:
+        if message.sender_chat is not None:  # an anonymous administrator or a channel: nobody who can be known
+            return None
+        person = self._person(message.from_user, message.chat)
+        text = self._words(message.text or message.caption or "")
+        if person is None or not text:
+            return None
+        spot = _spot(message)
+        replied = message.reply_to_message
+        topic = replied.forum_topic_created if replied is not None else None
+        answered = replied if topic is None else None  # a topic's messages "reply" to its creation
+        return Heard(
+            place=spot.place,
+            person=person,
+            text=text,
+            key=f"{Spot(message.chat.id).place}:{message.message_id}",
+            title=topic.name if topic is not None else None,
+            reply_to=receipt(message.chat.id, answered.message_id) if answered is not None else None,
+            silent=spot.general,
+        )
+
+    def _tapped(self, query: CallbackQuery) -> Tapped | None:
+        shown = query.message
+        if shown is None or not query.data:
+            return None
+        person = self._person(query.from_user, shown.chat)
+        if person is None:
+            return None
+        return Tapped(
+            query=query.id,
+            chat=shown.chat.id,
+            place=_spot(shown).place if isinstance(shown, Message) else None,
+            person=person,
+            action=query.data,
+            receipt=receipt(shown.chat.id, shown.message_id),
+        )
+
+    def _person(self, user: User | None, chat: Chat) -> Person | None:
+        if user is None or user.is_bot or chat.type == ChatType.CHANNEL:
+            return None
+        if not self.config.may_talk(user.id, chat.id):
+            return None
+        return Person(person_id(user.id), user.full_name, operator=user.id in self.config.operators)
+
+    def _words(self, text: str) -> str:
+        """The text without our name after its command; nothing where the command is another bot's."""
+        found = _COMMAND.match(text)
+        if found is None:
+            return text
+        if found["bot"].lower() != self.username.lower():
+            return ""
+        return found["command"] + text[found.end() :]
+
+
+def _spot(message: Message) -> Spot:
+    """A thread is a topic only where Telegram says so: ordinary replies carry the id of their chain too."""
+    if message.is_topic_message and message.message_thread_id is not None:
+        return Spot(message.chat.id, message.message_thread_id)
+    return Spot(message.chat.id, general=bool(message.chat.is_forum))

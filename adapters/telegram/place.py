@@ -1,0 +1,56 @@
+"""How Telegram's numbers are written as places, people and receipts."""
+
+import re
+from dataclasses import dataclass
+
+from bridge.ids import Place
+
+SCHEME = "telegram"
+
+_PLACE = re.compile(rf"{SCHEME}:(?P<chat>-?[0-9]{{1,19}})(?:/(?:(?P<thread>[0-9]{{1,19}})|(?P<general>general)))?\Z")
+_PERSON = re.compile(rf"{SCHEME}:(?P<user>[0-9]{{1,19}})\Z")
+_RECEIPT = re.compile(r"(?P<chat>-?[0-9]{1,19})/(?P<message>[0-9]{1,19})\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A topic of a chat, a forum's General, or a chat without topics as a whole."""
+
+    chat: int
+    thread: int | None = None
+    general: bool = False
+
+    @property
+    def place(self) -> Place:
+        if self.general:
+            return Place(f"{SCHEME}:{self.chat}/general")
+        return Place(f"{SCHEME}:{self.chat}" if self.thread is None else f"{SCHEME}:{self.chat}/{self.thread}")
+
+
+def spot(place: str) -> Spot | None:
+    """None unless `place` is one of Telegram's."""
+    found = _PLACE.match(place)
+    if found is None:
+        return None
+    thread = found["thread"]
+    return Spot(int(found["chat"]), int(thread) if thread else None, general=bool(found["general"]))
+
+
+def person_id(user: int) -> str:
+    return f"{SCHEME}:{user}"
+
+
+def user_of(person: str) -> int | None:
+    found = _PERSON.match(person)
+    return int(found["user"]) if found else None
+
+
+def receipt(chat: int, message: int) -> str:
+    """Names a message among all of Telegram's: its own id is unique within a chat only."""
+    return f"{chat}/{message}"
+
+
+def message_of(written: str, chat: int) -> int | None:
+    """The message's id within `chat`; None if the receipt is of another chat."""
+    found = _RECEIPT.match(written)
+    return int(found["message"]) if found and int(found["chat"]) == chat else None

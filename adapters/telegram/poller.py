@@ -1,0 +1,212 @@
+"""Takes updates from Telegram without losing one.
+
+Raw updates are kept first; asking for those after them acknowledges them; then each is handled. One that cannot be
+parsed, or that fails, is set aside with its error and holds up nothing.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from telegram import BotCommand
+from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
+from telegram.request import HTTPXRequest
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
+
+from adapters.telegram.health import Health
+from adapters.telegram.incoming import Reader, Tapped
+from adapters.telegram.limiter import seconds_of
+from adapters.telegram.place import SCHEME, Spot
+from adapters.telegram.sender import Sender
+from adapters.telegram.wire import Bot, Wire, stalled
+from bridge.errors import Code, Refused
+from bridge.ports.chat import Intake, Pressed
+from bridge.ports.clock import Clock
+
+_LOG = logging.getLogger(__name__)
+
+ALLOWED_UPDATES = (
+    "message",
+    "edited_message",
+    "callback_query",
+    "message_reaction",
+    "my_chat_member",
+    "chat_member",
+)
+"""All are named, since Telegram goes on with an earlier setting for what is left out."""
+
+_SLACK_S = 5
+
+
+class Poller:
+    def __init__(
+        self,
+        wire: Wire,
+        bot: Bot,
+        sender: Sender,
+        intake: Intake,
+        clock: Clock,
+        health: Health,
+        commands: Mapping[str, str],
+    ) -> None:
+        self._wire = wire
+        self._bot = bot
+        self._sender = sender
+        self._intake = intake
+        self._clock = clock
+        self._health = health
+        self._commands = commands
+        self._polling: HTTPXRequest = wire.polling()
+        self._jitter = wait_random_exponential(multiplier=0.5, max=wire.patience.backoff_s)
+        self._reader: Reader | None = None
+        self._offset: int | None = None
+        self._recovered = False
+        self._conflict_since: float | None = None
+        self._quick = True
+
+    async def run(self) -> None:
+        """Until it is cancelled. Whatever goes wrong is said by the health and tried again."""
+        try:
+            async with asyncio.TaskGroup() as answers:
+                while True:
+                    async for attempt in AsyncRetrying(
+                        retry=retry_if_exception_type(Exception),
+                        wait=self._pause,
+                        sleep=self._clock.sleep,
+                        before_sleep=self._failed,
+                    ):
+                        with attempt:
+                            await self._round(answers)
+        finally:
+            await self._polling.shutdown()
+
+    async def _round(self, answers: asyncio.TaskGroup) -> None:
+        reader = self._reader or await self._connect()
+        if not self._recovered:
+            await self._recover(reader, answers)
+        raw = await self._fetch()
+        self._health.polled(self._clock.now())
+        self._conflict_since = None
+        self._quick = False
+        if not raw:
+            return
+        updates = {int(update["update_id"]): json.dumps(update) for update in raw}
+        self._recovered = False  # until all of these are handled
+        await self._intake.keep(SCHEME, list(updates.items()))
+        self._offset = max(updates) + 1
+        for number, text in updates.items():
+            await self._handle(number, text, reader, answers)
+        self._recovered = True
+
+    async def _connect(self) -> Reader:
+        await self._bot.initialize()
+        if self._commands:
+            commands = [BotCommand(name, description) for name, description in self._commands.items()]
+            try:
+                await self._bot.set_my_commands(commands)
+            except TelegramError as error:
+                _LOG.warning("The menu of commands was not set: %s", error)
+        self._reader = Reader(self._wire.config, self._bot.username)
+        return self._reader
+
+    async def _recover(self, reader: Reader, answers: asyncio.TaskGroup) -> None:
+        """Handles what was kept and not handled, whether the bridge died then or the store was away."""
+        for number, text in await self._intake.unhandled(SCHEME):
+            await self._handle(number, text, reader, answers)
+        last = await self._intake.last(SCHEME)
+        self._offset = None if last is None else last + 1
+        self._recovered = True
+
+    async def _fetch(self) -> Sequence[dict[str, Any]]:
+        patience = self._wire.patience
+        wait_s = 0 if self._quick else patience.poll_s  # a first poll that waits could not tell whether all is well
+        query: dict[str, object] = {"timeout": wait_s, "allowed_updates": json.dumps(ALLOWED_UPDATES)}
+        if self._offset is not None:
+            query["offset"] = self._offset
+        answer_s = wait_s + patience.answer_s
+        async with asyncio.timeout(answer_s + _SLACK_S):
+            payload = await self._polling.retrieve(
+                f"{self._bot.base_url}/getUpdates?{urlencode(query)}", read_timeout=answer_s
+            )
+        result: Sequence[dict[str, Any]] = json.loads(payload)["result"]
+        return result
+
+    async def _handle(self, number: int, raw: str, reader: Reader, answers: asyncio.TaskGroup) -> None:
+        """Raises `Refused(unavailable)` only: the update then stays unhandled."""
+        error = None
+        try:
+            await self._act(raw, reader, answers)
+        except Refused as refused:
+            if refused.code is Code.UNAVAILABLE:
+                raise
+            error = str(refused)
+        except Exception as failure:  # noqa: BLE001 - one bad update must not hold up the others
+            _LOG.warning("Update %s of Telegram was set aside", number, exc_info=failure)
+            error = f"{type(failure).__name__}: {failure}"
+        await self._intake.done(SCHEME, number, error)
+
+    async def _act(self, raw: str, reader: Reader, answers: asyncio.TaskGroup) -> None:
+        read = reader.read(raw)
+        if read is None:
+            return
+        if not isinstance(read, Tapped):
+            await self._intake.hear(read)
+            return
+        chat = Spot(read.chat).place
+        place = read.place or await self._intake.sent(chat, read.receipt) or chat
+        text = await self._intake.press(Pressed(place, read.person, read.action, read.receipt))
+        answers.create_task(self._sender.answer(read.query, text))
+
+    def _pause(self, state: RetryCallState) -> float:
+        match _error(state):
+            case RetryAfter() as error:
+                return seconds_of(error)
+            case InvalidToken():
+                return self._wire.patience.hopeless_s
+            case Conflict() if self._conflict_lasts():
+                return self._wire.patience.hopeless_s
+            case _:
+                return self._jitter(state)
+
+    async def _failed(self, state: RetryCallState) -> None:
+        error = _error(state)
+        self._quick = not isinstance(error, Conflict)  # a quick poll would succeed between two of the other poller
+        match error:
+            case InvalidToken():
+                self._report("Telegram refuses the bot's token: set telegram.token to the one that BotFather gave")
+            case Conflict():
+                if self._conflict_since is None:
+                    self._conflict_since = self._clock.now()
+                elif self._conflict_lasts():
+                    self._report("another program polls this bot: stop it, or give the bridge a bot of its own")
+            case TelegramError():
+                self._report(f"Telegram cannot be reached: {error.message}")
+            case TimeoutError():
+                self._report("Telegram cannot be reached: no answer in time")
+            case Refused():
+                self._report(f"updates of Telegram cannot be stored: {error.reason}")
+            case _:
+                self._report(f"polling Telegram failed: {type(error).__name__}", error)
+        if stalled(error):
+            await self._polling.shutdown()
+            self._polling = self._wire.polling()
+
+    def _conflict_lasts(self) -> bool:
+        since = self._conflict_since
+        return since is not None and self._clock.now() - since >= self._wire.patience.conflict_s
+
+    def _report(self, error: str, unexpected: Exception | None = None) -> None:
+        """Logged when it begins, not at each attempt."""
+        if error != self._health.error:
+            _LOG.error("%s", error[0].upper() + error[1:], exc_info=unexpected)
+        self._health.error = error
+
+
+def _error(state: RetryCallState) -> Exception:
+    error = state.outcome.exception() if state.outcome is not None else None
+    if not isinstance(error, Exception):
+        raise TypeError("only an attempt that failed is tried again")
+    return error

@@ -1,0 +1,172 @@
+"""What the tests of Telegram run the adapter with: a clock whose pauses fly by, and an intake that remembers."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from adapters.telegram.budget import Budget, Rate, Rates
+from adapters.telegram.chat import TelegramChat
+from adapters.telegram.config import Patience, TelegramConfig
+from bridge.errors import Code, Refused
+from bridge.ids import Place, PostId
+from bridge.ports.chat import Heard, Pressed
+from bridge.post import Button, Post, PostKind
+from tests.fakes.bot_api import BotApi
+
+OPERATOR, USER, STRANGER = 111, 222, 999
+FORUM = -1001234
+DESK, CAREER = 42, 43
+DESK_PLACE = Place(f"telegram:{FORUM}/{DESK}")
+
+IMPATIENT = Patience(connect_s=2, answer_s=0.3, poll_s=2, backoff_s=30)
+
+
+class FlyingClock:
+    """Time passes as in the world, and a pause of any length is over at once, with its time gone by."""
+
+    def __init__(self) -> None:
+        self._flown = 1_800_000_000.0
+        self.pauses: list[float] = []
+
+    def now(self) -> float:
+        return self._flown + asyncio.get_running_loop().time()
+
+    def fly(self, seconds: float) -> None:
+        self._flown += seconds
+
+    async def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.fly(seconds)
+        await asyncio.sleep(0.01)  # real, so that an attempt after another does not become a busy loop
+
+
+class RememberingIntake:
+    """An intake in memory, with the guarantees of the port; what it holds outlives the chats that use it.
+
+    While `away` is set, the store is away. `dies` is raised once by the next `hear`, like a crash in its midst.
+    """
+
+    def __init__(self) -> None:
+        self.kept: dict[int, str] = {}
+        self.finished: dict[int, str | None] = {}
+        self.heard: list[Heard] = []
+        self.pressed: list[Pressed] = []
+        self.places: dict[str, Place] = {}
+        self.answer = "Done"
+        self.away = False
+        self.dies: BaseException | None = None
+        self._changed = asyncio.Event()
+
+    async def last(self, source: str) -> int | None:
+        self._store()
+        return max(self.kept, default=None)
+
+    async def keep(self, source: str, updates: Sequence[tuple[int, str]]) -> None:
+        self._store()
+        for number, raw in updates:
+            self.kept.setdefault(number, raw)
+        self._pulse()
+
+    async def unhandled(self, source: str) -> list[tuple[int, str]]:
+        self._store()
+        return [(number, raw) for number, raw in sorted(self.kept.items()) if number not in self.finished]
+
+    async def hear(self, heard: Heard) -> None:
+        self._store()
+        if self.dies is not None:
+            error, self.dies = self.dies, None
+            raise error
+        if heard.key not in [known.key for known in self.heard]:
+            self.heard.append(heard)
+        self._pulse()
+
+    async def press(self, pressed: Pressed) -> str:
+        self._store()
+        self.pressed.append(pressed)
+        self._pulse()
+        return self.answer
+
+    async def done(self, source: str, number: int, error: str | None = None) -> None:
+        self._store()
+        self.finished[number] = error
+        self._pulse()
+
+    async def sent(self, place: Place, receipt: str) -> Place | None:
+        return self.places.get(receipt)
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(5):
+            while not holds():
+                await self._changed.wait()
+
+    async def hears(self, *texts: str) -> None:
+        await self.until(lambda: [heard.text for heard in self.heard] == list(texts))
+
+    def _store(self) -> None:
+        if self.away:
+            self._pulse()
+            raise Refused(Code.UNAVAILABLE, "the disk is full")
+
+    def _pulse(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+def roomy() -> Budget:
+    """A budget that no test reaches that is not about budgets."""
+    return Budget(Rates(chat=Rate(1000, 1), group=Rate(1000, 1), bot=Rate(1000, 1)))
+
+
+def chat_for(
+    api: BotApi,
+    clock: FlyingClock,
+    *,
+    budget: Budget | None = None,
+    patience: Patience = IMPATIENT,
+    chats: frozenset[int] = frozenset({FORUM}),
+    token: str | None = None,
+) -> TelegramChat:
+    config = TelegramConfig(
+        token=token or api.token,
+        base_url=api.base_url,
+        operators=frozenset({OPERATOR}),
+        users=frozenset({USER}),
+        chats=chats,
+    )
+    return TelegramChat(config, clock, budget=budget or roomy(), patience=patience, commands={"stop": "Stop the turn"})
+
+
+@asynccontextmanager
+async def running(chat: TelegramChat, intake: RememberingIntake) -> AsyncIterator[TelegramChat]:
+    """Runs the chat while the context is open, and cuts it off at its end, wherever it is."""
+    task = asyncio.create_task(chat.run(intake))
+    try:
+        yield chat
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.result()
+
+
+def post(
+    text: str = "Hello",
+    *,
+    place: Place = DESK_PLACE,
+    kind: PostKind = PostKind.FINAL,
+    buttons: tuple[Button, ...] = (),
+    receipt: str | None = None,
+    attempts: int = 0,
+) -> Post:
+    return Post(
+        id=PostId("p1"),
+        key="k1",
+        place=place,
+        kind=kind,
+        text=text,
+        created_at=0,
+        due_at=0,
+        buttons=buttons,
+        receipt=receipt,
+        attempts=attempts,
+    )

@@ -1,0 +1,206 @@
+"""No update is lost, and none is handled twice, whatever happens around it."""
+
+import asyncio
+
+import pytest
+
+from adapters.telegram.config import Patience
+from adapters.telegram.poller import ALLOWED_UPDATES
+from bridge.post import Button
+from tests.adapters.telegram.stage import (
+    DESK,
+    FORUM,
+    OPERATOR,
+    USER,
+    FlyingClock,
+    RememberingIntake,
+    chat_for,
+    post,
+    running,
+)
+from tests.fakes.bot_api import BotApi, Fault
+
+
+def say(api: BotApi, text: str) -> int:
+    return api.say(text, chat=FORUM, thread=DESK, user=USER)
+
+
+async def test_what_is_said_is_kept_acknowledged_and_heard(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    async with running(chat_for(api, clock), intake):
+        say(api, "first")
+        say(api, "second")
+        await intake.hears("first", "second")
+        await api.acknowledged(max(intake.kept))
+    assert set(intake.finished) == set(intake.kept)
+    assert not any(intake.finished.values())
+
+
+async def test_what_was_said_while_the_bridge_was_down_is_heard(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    say(api, "early")
+    async with running(chat_for(api, clock), intake):
+        await intake.hears("early")
+
+
+async def test_an_update_is_kept_before_it_is_acknowledged(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    async with running(chat_for(api, clock), intake):
+        await api.until(lambda: api.updates.polling)
+        intake.away = True
+        say(api, "not lost")
+        await intake.until(lambda: len(clock.pauses) > 2)
+        assert api.updates.acknowledged < api.updates.pending[0]["update_id"]
+        intake.away = False
+        await intake.hears("not lost")
+
+
+async def test_a_crash_between_keeping_and_acknowledging_is_handled_once(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    say(api, "once")
+    intake.dies = asyncio.CancelledError()
+    crashed = asyncio.create_task(chat_for(api, clock).run(intake))
+    await asyncio.wait([crashed])
+    assert len(intake.kept) == 1
+    assert not intake.finished
+    assert len(api.updates.pending) == 1
+
+    async with running(chat_for(api, clock), intake):
+        await intake.hears("once")
+        await api.acknowledged(max(intake.kept))
+    assert len(intake.kept) == 1
+
+
+async def test_a_crash_after_acknowledging_is_handled_from_the_store(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    say(api, "kept only here")
+    intake.dies = asyncio.CancelledError()
+    await asyncio.wait([asyncio.create_task(chat_for(api, clock).run(intake))])
+    api.updates.pending.clear()
+
+    async with running(chat_for(api, clock), intake):
+        await intake.hears("kept only here")
+
+
+@pytest.mark.parametrize(
+    "unparsable",
+    [
+        {"message": {"text": "no chat, no date"}},
+        {"message": "no object"},
+        {"callback_query": {"id": 1}},
+        {"a kind of the future": {}},
+    ],
+)
+async def test_an_unparsable_update_holds_up_nothing(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, unparsable: dict[str, object]
+) -> None:
+    say(api, "before")
+    number = api.raw(unparsable)
+    say(api, "after")
+    async with running(chat_for(api, clock), intake):
+        await intake.hears("before", "after")
+        await api.acknowledged(max(intake.kept))
+    assert number in intake.finished
+
+
+async def test_an_update_that_fails_is_set_aside_with_its_error(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    intake.dies = ValueError("a defect")
+    say(api, "bad")
+    say(api, "good")
+    async with running(chat_for(api, clock), intake):
+        await intake.hears("good")
+    assert intake.finished[min(intake.kept)] == "ValueError: a defect"
+
+
+async def test_a_store_that_is_away_for_a_while_delays_and_loses_nothing(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    chat = chat_for(api, clock)
+    async with running(chat, intake):
+        await api.until(lambda: api.updates.polling)
+        intake.away = True
+        say(api, "patience")
+        await intake.until(lambda: "the disk is full" in str(chat.health()["error"]))
+        assert chat.health()["ok"] is False
+        intake.away = False
+        await intake.hears("patience")
+        assert not any(intake.finished.values())
+
+
+async def test_an_update_that_comes_twice_acts_once(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
+    say(api, "again")
+    api.repeat()
+    async with running(chat_for(api, clock), intake):
+        await intake.hears("again")
+        await api.acknowledged(max(intake.kept))
+        assert len(intake.kept) == 1
+
+
+async def test_updates_wait_through_a_restart_of_the_api(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    async with running(chat_for(api, clock), intake):
+        await api.until(lambda: api.updates.polling)
+        await api.down()
+        say(api, "meanwhile")
+        await api.up()
+        await intake.hears("meanwhile")
+
+
+@pytest.mark.parametrize("fault", [Fault.ERROR_500, Fault.CUT_BEFORE, Fault.CUT_AFTER])
+async def test_a_failed_poll_is_repeated(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, fault: Fault
+) -> None:
+    api.fail("getUpdates", fault, times=2)
+    say(api, "in the end")
+    async with running(chat_for(api, clock), intake):
+        await intake.hears("in the end")
+
+
+async def test_a_connection_that_went_dead_is_given_up(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    api.fail("getUpdates", Fault.SILENT_AFTER)
+    say(api, "through another one")
+    async with running(chat_for(api, clock), intake):
+        await intake.hears("through another one")
+
+
+async def test_every_kind_of_update_that_is_wanted_is_named(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    async with running(chat_for(api, clock), intake):
+        await api.until(lambda: api.updates.polling)
+    assert api.updates.allowed == list(ALLOWED_UPDATES)
+
+
+async def test_a_press_is_answered_with_what_it_did(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
+    chat = chat_for(api, clock)
+    intake.answer = "Approved. " * 50
+    async with running(chat, intake):
+        await api.until(lambda: api.updates.polling)
+        await chat.deliver(post("Allow it?", buttons=(Button("Approve", "approve:1"),)))
+        callback = api.press(await api.seen(lambda sent: sent.text == "Allow it?"), "approve:1", OPERATOR)
+        assert await api.answered(callback) == intake.answer[:200]
+    assert [pressed.action for pressed in intake.pressed] == ["approve:1"]
+
+
+async def test_an_answer_that_hangs_holds_up_no_update(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    chat = chat_for(api, clock, patience=Patience(answer_s=60, poll_s=2))
+    async with running(chat, intake):
+        await api.until(lambda: api.updates.polling)
+        await chat.deliver(post("Allow it?", buttons=(Button("Approve", "approve:1"),)))
+        api.fail("answerCallbackQuery", Fault.SILENT_AFTER)
+        api.press(await api.seen(lambda sent: sent.text == "Allow it?"), "approve:1", OPERATOR)
+        await api.until(lambda: bool(api.answers))
+        say(api, "next")
+        await intake.hears("next")

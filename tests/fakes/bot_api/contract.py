@@ -1,0 +1,118 @@
+"""Holds the fake to the Bot API: every request and every answer passes aiogram's typed models.
+
+aiogram allows unknown fields, for the sake of later versions of the API; here an unknown one is drift.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from aiogram.client.default import Default
+from aiogram.methods import (
+    AnswerCallbackQuery,
+    CloseForumTopic,
+    CreateForumTopic,
+    DeleteMessage,
+    DeleteWebhook,
+    EditForumTopic,
+    EditMessageText,
+    GetChat,
+    GetChatMember,
+    GetMe,
+    GetUpdates,
+    ReopenForumTopic,
+    SendChatAction,
+    SendMessage,
+    SetMyCommands,
+    TelegramMethod,
+)
+from aiogram.types import Update
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+Method = TelegramMethod[Any]
+
+METHODS: dict[str, type[Method]] = {
+    method.__api_method__.lower(): method
+    for method in (
+        AnswerCallbackQuery,
+        CloseForumTopic,
+        CreateForumTopic,
+        DeleteMessage,
+        DeleteWebhook,
+        EditForumTopic,
+        EditMessageText,
+        GetChat,
+        GetChatMember,
+        GetMe,
+        GetUpdates,
+        ReopenForumTopic,
+        SendChatAction,
+        SendMessage,
+        SetMyCommands,
+    )
+}
+"""By their names in small letters, since the Bot API does not tell them apart by case."""
+
+_WRITTEN_AS_JSON = frozenset(
+    {"allowed_updates", "commands", "entities", "link_preview_options", "reply_markup", "reply_parameters", "scope"}
+)
+
+
+class Drift(AssertionError):
+    """A request or an answer does not have the form of the Bot API."""
+
+
+def parsed(method: type[Method], fields: Mapping[str, str]) -> Method:
+    """The typed request; `fields` are as they came over HTTP. Raises `Drift`."""
+    values: dict[str, Any] = {}
+    for name, text in fields.items():
+        if name in _WRITTEN_AS_JSON:
+            values[name] = json.loads(text)
+        elif name in ("chat_id", "user_id") and text.lstrip("-").isdigit():
+            values[name] = int(text)
+        else:
+            values[name] = text
+    try:
+        call = method.model_validate(values)
+    except ValidationError as error:
+        raise Drift(f"{method.__api_method__}: {error}") from error
+    _no_unknown_fields(method.__api_method__, call)
+    return call
+
+
+def checked_answer(method: type[Method], answer: Any) -> None:
+    """Raises `Drift`."""
+    _check(method.__api_method__, TypeAdapter(method.__returning__), answer)
+
+
+def checked_update(update: Mapping[str, Any]) -> None:
+    """Raises `Drift`."""
+    _check("update", TypeAdapter(Update), update)
+
+
+def given(value: Any) -> Any:
+    """The value of an optional field, or None where the request left it to the bot's defaults."""
+    return None if isinstance(value, Default) else value
+
+
+def _check(what: str, form: TypeAdapter[Any], value: Any) -> None:
+    try:
+        _no_unknown_fields(what, form.validate_python(value))
+    except ValidationError as error:
+        raise Drift(f"{what}: {error}") from error
+
+
+def _no_unknown_fields(what: str, value: Any) -> None:
+    for model in _models(value):
+        if model.model_extra:
+            raise Drift(f"{what}: {type(model).__name__} has no {', '.join(sorted(model.model_extra))}")
+
+
+def _models(value: Any) -> Iterator[BaseModel]:
+    if isinstance(value, BaseModel):
+        yield value
+        for name in type(value).model_fields:
+            yield from _models(getattr(value, name))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _models(item)

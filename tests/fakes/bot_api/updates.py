@@ -1,0 +1,70 @@
+"""The updates that wait for the bot, and how they are polled and acknowledged."""
+
+import asyncio
+from collections.abc import Sequence
+
+from tests.fakes.bot_api.contract import checked_update
+from tests.fakes.bot_api.world import ApiError, Json, World
+
+_CONFLICT = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
+_ONLY_WHEN_NAMED = frozenset({"chat_member", "message_reaction", "message_reaction_count"})
+
+
+class Updates:
+    """Keeps every update until an offset beyond it acknowledges it, whichever client asks.
+
+    `allowed` is the last `allowed_updates` that was given, `acknowledged` the highest number ever acknowledged.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._poll: object | None = None
+        self._next = 500
+        self.pending: list[Json] = []
+        self.allowed: Sequence[str] | None = None
+        self.acknowledged = 0
+
+    def add(self, kind: str, content: Json) -> int | None:
+        """Its number; None where the bot did not ask for that kind, so that it never gets it."""
+        update = {"update_id": self._next, kind: content}
+        checked_update(update)
+        if kind not in self.allowed if self.allowed else kind in _ONLY_WHEN_NAMED:
+            return None
+        return self.add_raw(update)
+
+    def add_raw(self, update: Json) -> int:
+        """Adds it as it is; without an `update_id` it gets the next one."""
+        update = {"update_id": self._next, **update}
+        self._next = max(self._next, int(update["update_id"])) + 1
+        self.pending.append(update)
+        self._world.pulse()
+        return int(update["update_id"])
+
+    async def poll(
+        self, offset: int | None, limit: int | None, wait_s: float, allowed: Sequence[str] | None
+    ) -> list[Json]:
+        """One `getUpdates`. It ends an earlier one that still waits, which is then answered with 409."""
+        if offset is not None:
+            self.acknowledged = max(self.acknowledged, offset - 1)
+            self.pending = [update for update in self.pending if update["update_id"] >= offset]
+        if allowed is not None:
+            self.allowed = allowed
+        self._poll = this = object()
+        self._world.pulse()
+        try:
+            async with asyncio.timeout(wait_s):
+                while not self.pending:
+                    await self._world.change()
+                    if self._poll is not this:
+                        raise ApiError(409, _CONFLICT)
+        except TimeoutError:
+            return []
+        finally:
+            if self._poll is this:
+                self._poll = None
+        return self.pending[: limit or 100]
+
+    @property
+    def polling(self) -> bool:
+        """Whether a poll waits right now."""
+        return self._poll is not None
