@@ -81,7 +81,8 @@ class Message:
     `depth` their number of hops. `place` is where its answer is shown. `turn` is the turn or receiver that
     leased it, `epoch` counts the leases. `queued_at` is when it first became queued: the order of the lane.
     `by_command` marks a person's own `/ask` or `/handoff`, whose answer goes to the place and wakes nobody.
-    `cause` is the message for whose sake it was sent. `shown` counts the notices given for it.
+    `cause` is the message for whose sake it was sent. `attempts` counts the turns that failed over it, `unread`
+    those that ended without its being read.
     """
 
     id: MessageId
@@ -110,7 +111,7 @@ class Message:
     turn: TurnId | None = None
     epoch: int = 0
     attempts: int = 0
-    shown: int = 0
+    unread: int = 0
     woken_at: float | None = None
     read_at: float | None = None
     settled_at: float | None = None

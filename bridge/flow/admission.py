@@ -12,7 +12,7 @@ from bridge.flow.causes import causes_of, mark_begun, place_for, replied_to
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.waits import Waits
 from bridge.ids import ConversationId, MessageId, Place, SessionId, address, profile_of
-from bridge.loops import closes_circle, stand
+from bridge.loops import Standing, closes_circle, stand
 from bridge.message import Intent, Message, Origin, State
 from bridge.ports.policy import Policy
 from bridge.ports.store import InboxRoom, Key, OpenRequests
@@ -48,11 +48,12 @@ class Admission:
         return outcome
 
     async def _admit(self, work: Work, caller: Caller, send: Send, blocked: bool) -> Receipt | Refused:
-        if refused := shape(send, work.limits):
-            return refused
         sender = await work.session(caller.session)
         if sender is None:
             return Refused(Code.UNKNOWN_SESSION, "the sending session does not exist")
+        if refused := shape(send, work.limits):
+            _record_refusal(work, caller, send, _NOWHERE, refused)
+            return refused
         to = address(send.to.strip(), profile_of(sender.id))
         if send.key is not None and (earlier := await self._earlier(work, sender.id, send, to)):
             return earlier
@@ -61,6 +62,7 @@ class Admission:
         causes = await causes_of(work, caller, turn)
         parent = await replied_to(work, caller, send.in_reply_to)
         if isinstance(parent, Refused):
+            _record_refusal(work, caller, send, _NOWHERE, parent)
             return parent
         standing = stand(sender.id, causes, parent)
         conversation = await work.conversation(standing.conversation) if standing.conversation else None
@@ -151,37 +153,10 @@ class Admission:
     async def _refuse(
         self, work: Work, caller: Caller, send: Send, facts: Facts, refused: Refused, place: Place | None
     ) -> None:
-        standing = facts.standing
-        verdict = Verdict(
-            id=work.new_id(),
-            at=work.now,
-            sender=facts.sender.id,
-            recipient=send.to[:200],
-            origin=caller.origin,
-            verbs=tuple(verb.value for verb in verbs_of(send)),
-            effect=Effect.DENY,
-            rule=refused.rule or refused.code.value,
-            reason=refused.reason,
-            code=refused.code,
-            cause=standing.cause,
-            conversation=standing.conversation,
-            person=caller.person,
-        )
-        work.verdict(verdict)
-        work.refused_step(
-            facts.sender.id,
-            standing.conversation,
-            standing.cause,
-            effect=Effect.DENY.value,
-            code=refused.code.value,
-            rule=verdict.rule,
-            reason=refused.reason,
-            to=verdict.recipient,
-            depth=standing.depth,
-        )
+        ident = _record_refusal(work, caller, send, facts.standing, refused)
         status = wording.refused_status(refused)
         await work.show(
-            f"handoff:{verdict.id}:from", place, PostKind.HANDOFF, wording.sent_line(send.to[:200], send.text, status)
+            f"handoff:{ident}:from", place, PostKind.HANDOFF, wording.sent_line(send.to[:200], send.text, status)
         )
         conversation = facts.conversation
         if refused.code in _TELLS_PEOPLE and conversation is not None and not conversation.told:
@@ -340,3 +315,38 @@ class Admission:
                     message=message.id,
                 )
                 break
+
+
+_NOWHERE = Standing(None, 0, (), None)
+
+
+def _record_refusal(work: Work, caller: Caller, send: Send, standing: Standing, refused: Refused) -> str:
+    """Stores the decision and traces it. Returns the id of the decision."""
+    verdict = Verdict(
+        id=work.new_id(),
+        at=work.now,
+        sender=caller.session,
+        recipient=send.to[:200].encode("utf-8", "replace").decode(),
+        origin=caller.origin,
+        verbs=tuple(verb.value for verb in verbs_of(send)),
+        effect=Effect.DENY,
+        rule=refused.rule or refused.code.value,
+        reason=refused.reason,
+        code=refused.code,
+        cause=standing.cause,
+        conversation=standing.conversation,
+        person=caller.person,
+    )
+    work.verdict(verdict)
+    work.refused_step(
+        caller.session,
+        standing.conversation,
+        standing.cause,
+        effect=Effect.DENY.value,
+        code=refused.code.value,
+        rule=verdict.rule,
+        reason=refused.reason,
+        to=verdict.recipient,
+        depth=standing.depth,
+    )
+    return verdict.id

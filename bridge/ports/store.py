@@ -199,6 +199,10 @@ class Store(Protocol):
 
     async def unhandled(self, source: str) -> list[Update]: ...
 
+    async def updates(self, source: str, numbers: Sequence[int]) -> list[Update]:
+        """Those of the numbered updates that were kept, by number."""
+        ...
+
     async def last_update(self, source: str) -> int | None: ...
 
     # Records

@@ -1,0 +1,113 @@
+"""The agents that are running: one process a session, started when needed, closed when idle (DESIGN §6)."""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from bridge.flow.ledger import Ledger
+from bridge.ids import SessionId
+from bridge.ports.runtime import Agent, Launch, Runtime, StartFailed
+from bridge.session import Session
+from bridge.turn import Failure, FailureKind, Process
+
+TOKEN_VARIABLE = "TIELINE_TOKEN"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Running:
+    agent: Agent
+    digest: str
+    idle: asyncio.Task[None] | None = field(default=None)
+
+
+class Agents:
+    def __init__(self, ledger: Ledger, runtime: Runtime, tasks: asyncio.TaskGroup) -> None:
+        self._ledger = ledger
+        self._runtime = runtime
+        self._tasks = tasks
+        self._running: dict[SessionId, _Running] = {}
+        self._tokens: dict[str, SessionId] = {}
+
+    async def ready(self, session: Session) -> Agent:
+        """The session's agent, started or resumed where it does not run. Raises `StartFailed`."""
+        running = self._running.get(session.id)
+        if running is not None:
+            if running.idle is not None:
+                running.idle.cancel()
+                running.idle = None
+            if running.agent.alive:
+                return running.agent
+            await self.retire(session.id)
+        if session.agent is None or not self._runtime.knows(session.agent):
+            detail = f"no agent named {session.agent!r} is configured for {session.id}"
+            raise StartFailed(Failure(FailureKind.CONFIG, detail))
+        token = f"{self._ledger.randomness.getrandbits(256):064x}"
+        digest = _digest(token)
+        self._tokens[digest] = session.id
+        launch = Launch(session.id, session.agent, session.cwd or "~", session.alias, {TOKEN_VARIABLE: token})
+        try:
+            agent = await self._runtime.start(launch)
+        except BaseException:
+            del self._tokens[digest]
+            raise
+        self._running[session.id] = _Running(agent, digest)
+        return agent
+
+    def release(self, session: SessionId) -> None:
+        """The session's turn is over: its agent is closed after `idle_close_s` without another."""
+        running = self._running.get(session)
+        if running is not None and running.idle is None:
+            running.idle = self._tasks.create_task(self._close_when_idle(session, running))
+
+    async def retire(self, session: SessionId) -> None:
+        """Ends the session's agent and its token. Does nothing where none runs."""
+        running = self._running.pop(session, None)
+        if running is None:
+            return
+        self._tokens.pop(running.digest, None)
+        if running.idle is not None and running.idle is not asyncio.current_task():
+            running.idle.cancel()
+        await running.agent.close()
+
+    async def close(self) -> None:
+        async with asyncio.TaskGroup() as closing:
+            for session in list(self._running):
+                closing.create_task(self.retire(session))
+
+    def live(self, session: SessionId) -> bool:
+        running = self._running.get(session)
+        return running is not None and running.agent.alive
+
+    def session_of_token(self, token: str) -> SessionId | None:
+        return self._tokens.get(_digest(token))
+
+    def session_of(self, pids: Sequence[int]) -> SessionId | None:
+        """The session whose agent process is among `pids`: a process and its ancestors."""
+        for session, running in self._running.items():
+            if running.agent.process.pid in pids:
+                return session
+        return None
+
+    async def end(self, process: Process) -> None:
+        """Makes sure that the agent of a turn that an earlier bridge ran is gone."""
+        await self._runtime.end(process)
+
+    def configured(self, agent: str) -> bool:
+        return self._runtime.knows(agent)
+
+    def embeds(self, session: Session) -> bool:
+        return session.agent is not None and self._runtime.embeds(session.agent)
+
+    async def _close_when_idle(self, session: SessionId, running: _Running) -> None:
+        await self._ledger.clock.sleep(self._ledger.limits.idle_close_s)
+        if self._running.get(session) is running:
+            log.info("%s: its agent was idle and is closed", session)
+            await self.retire(session)
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()

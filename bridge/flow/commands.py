@@ -1,0 +1,151 @@
+"""The commands that people type at a place (DESIGN §7, Chat). The answer comes back as a post there."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from bridge.caller import Caller
+from bridge.errors import Code, Refused
+from bridge.flow.admission import Admission
+from bridge.flow.control import Control
+from bridge.flow.directory import SHELL, Directory
+from bridge.flow.ledger import Ledger
+from bridge.ids import SessionId, session_id
+from bridge.message import Intent, Origin
+from bridge.ports.chat import Heard
+from bridge.post import PostKind
+from bridge.session import Session
+from bridge.views import Send
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    usage: str
+    help: str
+    operators_only: bool
+    run: Callable[[Heard, str], Awaitable[str | None]]
+
+
+class Commands:
+    def __init__(self, ledger: Ledger, admission: Admission, directory: Directory, control: Control) -> None:
+        self._ledger = ledger
+        self._admission = admission
+        self._directory = directory
+        self._control = control
+        self._commands = {
+            "sessions": _Command("/sessions [active]", "the sessions you can reach", False, self._sessions),
+            "ask": _Command("/ask NAME TEXT", "ask a session; its answer comes back here", False, self._send),
+            "handoff": _Command("/handoff NAME TEXT", "hand work to a session", False, self._send),
+            "stop": _Command("/stop [all]", "end the running turn; all: what is queued too", True, self._stop),
+            "resume": _Command("/resume", "take work again after a stop or a pause", True, self._resume),
+            "new": _Command("/new", "give this session a fresh context", True, self._new),
+            "bind": _Command("/bind NAME", "bind this place to a session", True, self._bind),
+            "status": _Command("/status", "what the session here is doing", False, self._status),
+            "help": _Command("/help", "this list", False, self._help),
+        }
+
+    async def run(self, heard: Heard) -> None:
+        """Carries out one command, once a `heard.key`; what it has to say is posted at the place."""
+        name, _, rest = heard.text.strip().partition(" ")
+        command = self._commands.get(name.removeprefix("/").lower())
+        if command is None and heard.silent:
+            return
+        try:
+            if command is None:
+                raise Refused(Code.INVALID_REQUEST, f"there is no command {name[:40]}", remedy="See /help.")
+            if command.operators_only and not heard.person.operator:
+                raise Refused(Code.NOT_PERMITTED, f"{name} is for operators", remedy="Ask an operator.")
+            said = await command.run(heard, rest.strip())
+        except Refused as refused:
+            if refused.code is Code.UNAVAILABLE:
+                raise
+            rule = f" Rule: {refused.rule}." if refused.rule else ""
+            said = f"{refused.code}: {refused.reason}.{rule} {refused.remedy}"
+        if said:
+            text = said
+            await self._ledger.do(lambda work: work.show(f"reply:{heard.key}", heard.place, PostKind.NOTICE, text))
+
+    # Messages
+
+    async def _send(self, heard: Heard, rest: str) -> str | None:
+        """What becomes of it is shown by the handoff's own post."""
+        session = await self._here(heard)
+        name, _, text = rest.partition(" ")
+        if not name or not text.strip():
+            raise Refused(Code.INVALID_REQUEST, "it takes a session and a text", remedy="Like: /ask career TEXT")
+        to = await self._directory.find(name)
+        origin = Origin.USER
+        caller = Caller(session.id, origin, place=heard.place, person=heard.person.id, operator=heard.person.operator)
+        send = Send(to=to.id, text=text.strip(), intent=Intent.REQUEST, wake=True, key=heard.key)
+        try:
+            await self._admission.send(caller, send)
+        except Refused as refused:
+            if refused.code in (Code.INVALID_REQUEST, Code.TOO_LARGE, Code.UNAVAILABLE):
+                raise
+        return None
+
+    # The session here
+
+    async def _stop(self, heard: Heard, rest: str) -> str:
+        session = await self._here(heard)
+        everything = rest.lower() == "all"
+        stopped, cancelled = await self._control.stop(session.id, everything=everything)
+        words = ["The turn is stopped." if stopped else "No turn was running."]
+        if everything:
+            words.append(f"{cancelled} queued messages are cancelled.")
+        return " ".join([*words, "Peers wait until /resume or your next message."])
+
+    async def _resume(self, heard: Heard, rest: str) -> str:
+        session = await self._here(heard)
+        resumed = await self._control.resume(session.id)
+        return f"{session.title} takes work again." if resumed else f"{session.title} was not stopped."
+
+    async def _new(self, heard: Heard, rest: str) -> str:
+        session = await self._here(heard)
+        failed = await self._control.renew(session.id)
+        also = f" {failed} requests that it had read are closed as failed." if failed else ""
+        return f"{session.title} starts afresh with your next message.{also}"
+
+    async def _status(self, heard: Heard, rest: str) -> str:
+        session = await self._here(heard)
+        caller = Caller(session.id, Origin.USER)
+        views, _ = await self._directory.sessions(caller, limit=500)
+        view = next(one for one in views if one.id == session.id)
+        stopped = ", stopped for peers" if session.rested else ""
+        paused = f", paused: {session.paused}" if session.paused else ""
+        return f"{view.title} ({view.id}): {view.activity}{stopped}{paused}, {view.unsettled} unsettled messages"
+
+    async def _bind(self, heard: Heard, rest: str) -> str:
+        if not rest:
+            raise Refused(Code.INVALID_REQUEST, "it takes a session", remedy="Like: /bind career; see /sessions.")
+        session = await self._directory.find(rest)
+        if session.closed_at is not None:
+            raise Refused(Code.SESSION_CLOSED, f"{session.id} has been closed")
+        await self._directory.bind(heard.place, session.id)
+        return f"This place is bound to {session.title} ({session.id})."
+
+    # Looking around
+
+    async def _sessions(self, heard: Heard, rest: str) -> str:
+        caller = Caller(await self._speaker(heard), Origin.USER)
+        views, more = await self._directory.sessions(caller, active=rest.lower() == "active")
+        lines = [f"{view.title} · {view.id} · {view.activity} · {view.unsettled} unsettled" for view in views]
+        if more:
+            lines.append("…")
+        return "\n".join(lines) or "No sessions."
+
+    async def _help(self, heard: Heard, rest: str) -> str:
+        usable = [one for one in self._commands.values() if heard.person.operator or not one.operators_only]
+        return "\n".join(f"{one.usage} – {one.help}" for one in usable)
+
+    async def _speaker(self, heard: Heard) -> SessionId:
+        binding = await self._ledger.store.binding(heard.place)
+        return binding.session if binding and binding.session else session_id(self._directory.profile, SHELL)
+
+    async def _here(self, heard: Heard) -> Session:
+        binding = await self._ledger.store.binding(heard.place)
+        session = await self._ledger.store.session(binding.session) if binding and binding.session else None
+        if session is None or session.closed_at is not None:
+            raise Refused(
+                Code.UNKNOWN_SESSION, "no session is bound to this place", remedy="An operator can: /bind NAME"
+            )
+        return session

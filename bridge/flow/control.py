@@ -1,0 +1,126 @@
+"""What people do to a session: stop, resume, begin anew, and decide about parked work (DESIGN §5, Stop)."""
+
+from dataclasses import replace
+
+from bridge.errors import Code, Refused
+from bridge.flow.agents import Agents
+from bridge.flow.ledger import Ledger, Work
+from bridge.flow.settlement import close, settle, show_status
+from bridge.flow.turns import Turns
+from bridge.ids import ConversationId, MessageId, SessionId
+from bridge.message import Intent, Origin, Outcome, State
+from bridge.request import Answer
+
+
+class Control:
+    def __init__(self, ledger: Ledger, turns: Turns, agents: Agents) -> None:
+        self._ledger = ledger
+        self._turns = turns
+        self._agents = agents
+
+    async def stop(self, session: SessionId, *, everything: bool = False) -> tuple[bool, int]:
+        """Ends the running turn, and rests the session for peers. With `everything`, what is queued is cancelled
+        too; answers and notices stay, without wake. Returns whether a turn ran, and how many were cancelled."""
+
+        async def body(work: Work) -> int:
+            resting = await work.session(session)
+            if resting is not None and not resting.rested:
+                work.put(replace(resting, rested=True))
+            if not everything:
+                return 0
+            cancelled = 0
+            for message in await work.queue(session):
+                if message.intent is Intent.REPLY or message.origin is Origin.SYSTEM:
+                    work.put(replace(message, wake=False))
+                else:
+                    await settle(work, message, Outcome.CANCELLED, reason="stopped by a person")
+                    cancelled += 1
+            return cancelled
+
+        cancelled = await self._ledger.do(body)
+        return await self._turns.stop(session), cancelled
+
+    async def resume(self, session: SessionId) -> bool:
+        """Lets a stopped or paused session take work again. False where it was neither."""
+
+        async def body(work: Work) -> bool:
+            resting = await work.session(session)
+            if resting is None or (not resting.rested and resting.paused is None):
+                return False
+            work.put(replace(resting, rested=False, paused=None))
+            work.then(lambda: work.wake.lane(session))
+            return True
+
+        return await self._ledger.do(body)
+
+    async def renew(self, session: SessionId) -> int:
+        """Gives the session a fresh context. Requests that were read before it close as `failed`; returns how
+        many did."""
+        await self._turns.stop(session)
+        await self._agents.retire(session)
+
+        async def body(work: Work) -> int:
+            known = await work.session(session)
+            if known is not None:
+                work.put(replace(known, alias=None, rested=False, paused=None))
+            failed = 0
+            for request in await work.store.open_requests_to(session):
+                message = await work.message(request.id)
+                if message is not None and message.read_at is not None and message.state is not State.QUEUED:
+                    if message.state is State.PARKED:
+                        await settle(work, message, Outcome.FAILED, reason="the session's context was reset")
+                    else:
+                        await close(work, request, Answer.FAILED, reason="the session's context was reset")
+                    failed += 1
+            work.then(lambda: work.wake.lane(session))
+            return failed
+
+        return await self._ledger.surely(body)
+
+    async def retry(self, message_id: str) -> str:
+        """A person wants a parked input to be run again. Returns what to tell that person."""
+
+        async def body(work: Work) -> str:
+            message = await work.message(MessageId(message_id))
+            if message is None or message.state is not State.PARKED:
+                return "This has been decided already."
+            expires_at = work.now + work.limits.message_life_s
+            work.put(replace(message.to_queued(due_at=work.now), expires_at=expires_at, attempts=0))
+            await show_status(work, message, "queued again by a person")
+            await _decided(work, message_id, message.epoch, message.text, "run again")
+            work.then(lambda: work.wake.lane(message.recipient))
+            return "It is run again."
+
+        return await self._ledger.do(body)
+
+    async def discard(self, message_id: str) -> str:
+        """A person gives a parked input up. Returns what to tell that person."""
+
+        async def body(work: Work) -> str:
+            message = await work.message(MessageId(message_id))
+            if message is None or message.state is not State.PARKED:
+                return "This has been decided already."
+            await settle(work, message, Outcome.CANCELLED, reason="discarded by a person")
+            await _decided(work, message_id, message.epoch, message.text, "discarded")
+            return "It is discarded."
+
+        return await self._ledger.do(body)
+
+    async def extend(self, conversation_id: str) -> str:
+        """A person lets a conversation go on. Returns what to tell that person."""
+
+        async def body(work: Work) -> str:
+            conversation = await work.conversation(ConversationId(conversation_id))
+            if conversation is None:
+                raise Refused(Code.UNKNOWN_MESSAGE, "that conversation is not known")
+            more = work.limits.conversation_messages
+            key = f"limit:{conversation.id}:{conversation.budget}"
+            work.put(replace(conversation, budget=conversation.budget + more, told=False))
+            await work.revise(key, f"This conversation may have {more} more messages.")
+            return f"{more} more messages."
+
+        return await self._ledger.do(body)
+
+
+async def _decided(work: Work, message_id: str, epoch: int, text: str, what: str) -> None:
+    await work.revise(f"parked:{message_id}:{epoch}", f"{what}: {text[:200]}")

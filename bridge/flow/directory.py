@@ -1,0 +1,259 @@
+"""The directory: which sessions there are, where people reach them, and who may see whom."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bridge.admission import unknown_session
+from bridge.caller import Caller
+from bridge.decision import party
+from bridge.errors import Code, Refused
+from bridge.flow.agents import Agents
+from bridge.flow.ledger import Ledger, Work
+from bridge.flow.settlement import close, settle
+from bridge.ids import Place, SessionId, address, profile_of, session_id
+from bridge.ids import place as parse_place
+from bridge.message import Intent, Origin, Outcome, State
+from bridge.ports.policy import Policy
+from bridge.request import Answer
+from bridge.session import Binding, Kind, Session, Source
+from bridge.turn import Turn
+from bridge.views import SessionView
+
+SHELL = "shell"
+"""The handle of the session that every profile has for its shells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A session as the operator's file declares it."""
+
+    handle: str
+    title: str
+    kind: Kind
+    agent: str | None = None
+    cwd: str | None = None
+    project: str | None = None
+    tags: tuple[str, ...] = ()
+    accept_wake: bool = True
+    places: tuple[Place, ...] = ()
+
+
+class Directory:
+    def __init__(self, ledger: Ledger, policy: Policy, agents: Agents, profile: str) -> None:
+        self._ledger = ledger
+        self._policy = policy
+        self._agents = agents
+        self.profile = profile
+
+    # Making and closing
+
+    async def declare(self, declared: Sequence[Declared]) -> None:
+        """Brings the store to what the file says: sessions in it are open, those that have left it are closed,
+        and its places are bound. What was made at run time stays."""
+        shell = Declared(SHELL, "Shell", Kind.SHELL)
+        every = [*declared, *([] if any(one.handle == SHELL for one in declared) else [shell])]
+        await self._ledger.do(lambda work: self._declare(work, every))
+
+    async def _declare(self, work: Work, declared: Sequence[Declared]) -> None:
+        named = {session_id(self.profile, one.handle): one for one in declared}
+        places: dict[Place, SessionId] = {}
+        for ident, one in named.items():
+            known = await work.session(ident)
+            fresh = Session(ident, one.title, one.kind, Source.FILE, created_at=work.now)
+            work.put(
+                replace(
+                    known or fresh,
+                    title=one.title,
+                    kind=one.kind,
+                    source=Source.FILE,
+                    agent=one.agent,
+                    cwd=one.cwd,
+                    project=one.project,
+                    tags=one.tags,
+                    accept_wake=one.accept_wake,
+                    closed_at=None,
+                    paused=None,
+                )
+            )
+            places |= dict.fromkeys(one.places, ident)
+        for place, ident in places.items():
+            await self._bind(work, place, ident, Source.FILE)
+        for session in await work.store.sessions():
+            if session.source is not Source.FILE or profile_of(session.id) != self.profile:
+                continue
+            for binding in await work.store.places(session.id):
+                if binding.source is Source.FILE and binding.place not in places:
+                    work.unbind(binding.place)
+            if session.id not in named and session.closed_at is None:
+                await self._close(work, session)
+
+    async def new(
+        self,
+        handle: str,
+        *,
+        agent: str | None,
+        cwd: str | None = None,
+        place: str | None = None,
+        title: str | None = None,
+    ) -> SessionView:
+        """Makes a session at run time. Raises `invalid_request` where the handle is or was another session's."""
+        ident = session_id(self.profile, handle)
+        where = parse_place(place) if place is not None else None
+        if agent is not None and not self._agents.configured(agent):
+            raise Refused(
+                Code.INVALID_REQUEST,
+                f"no agent named {agent!r} is configured",
+                remedy="Name one of the [agents.*] of tieline.toml.",
+            )
+
+        async def body(work: Work) -> None:
+            if await work.session(ident) is not None:
+                raise Refused(Code.INVALID_REQUEST, f"{ident} exists; a handle is never given to another session")
+            kind = Kind.CHAT if agent is not None else Kind.SHELL
+            work.put(Session(ident, title or handle, kind, Source.RUNTIME, created_at=work.now, agent=agent, cwd=cwd))
+            if where is not None:
+                await self._bind(work, where, ident, Source.RUNTIME)
+
+        await self._ledger.do(body)
+        return (await self._views([ident]))[0]
+
+    async def bind(self, place: Place, session: SessionId) -> None:
+        """Raises `not_permitted` for a place that the operator's file binds to another session."""
+        await self._ledger.do(lambda work: self._bind(work, place, session, Source.RUNTIME))
+
+    async def _bind(self, work: Work, place: Place, session: SessionId, source: Source) -> None:
+        known = await work.store.binding(place)
+        if known is not None and known.session == session and known.source is source:
+            return
+        if known is not None and known.source is Source.FILE and source is Source.RUNTIME:
+            raise Refused(
+                Code.NOT_PERMITTED,
+                f"{place} is bound to {known.session} by the operator's file",
+                remedy="Change the places of the session in tieline.toml.",
+            )
+        base = known or Binding(place, None, source, work.now)
+        work.put(replace(base, session=session, source=source, bound_at=work.now))
+
+    async def _close(self, work: Work, session: Session) -> None:
+        """Its mail goes back to its senders, requests to it fail, and its own are withdrawn (DESIGN §7)."""
+        work.put(replace(session, closed_at=work.now))
+        reason = f"session_closed: {session.id} was closed"
+        for message in await work.store.inbox(session.id):
+            if message.state in (State.QUEUED, State.PARKED, State.HELD):
+                outcome = Outcome.CANCELLED if message.intent is Intent.INPUT else Outcome.FAILED
+                await settle(work, message, outcome, reason=reason)
+        for request in await work.store.open_requests_to(session.id):
+            newest = await work.request(request.id)
+            if newest is not None and newest.open:
+                await close(work, newest, Answer.FAILED, reason=reason)
+        for request in await work.store.open_requests_of(session.id):
+            newest = await work.request(request.id)
+            if newest is not None and newest.open:
+                await close(work, newest, Answer.CANCELLED, reason=reason, by_asker=True)
+
+    # Who may speak as whom
+
+    async def caller(self, name: str | None, *, origin: Origin, bound: SessionId | None) -> Caller:
+        """The caller that a channel has established: `bound` by a capability, else a person (`user`), who may
+        speak as any session of the profile, or a program (`peer`), which may speak as a shell only."""
+        if bound is not None:
+            turn = await self._ledger.store.live_turn(bound)
+            return Caller(bound, Origin.PEER, bound=True, turn=turn.id if turn else None)
+        ident = address(name, self.profile) if name else session_id(self.profile, SHELL)
+        session = await self._ledger.store.session(ident) if ident else None
+        if session is None or profile_of(session.id) != self.profile:
+            raise unknown_session()
+        if origin is not Origin.USER and session.kind is not Kind.SHELL:
+            raise Refused(
+                Code.NOT_PERMITTED,
+                "a program without a terminal may speak as a session of kind shell only",
+                remedy="Name a session of kind shell, or none.",
+            )
+        if origin is Origin.USER:
+            return Caller(session.id, Origin.USER, person="shell", operator=True)
+        return Caller(session.id, Origin.PEER)
+
+    # Seeing
+
+    async def sessions(
+        self, caller: Caller, *, active: bool = False, limit: int = 50, cursor: str | None = None
+    ) -> tuple[list[SessionView], str | None]:
+        """The sessions that the caller may discover, by id, and the cursor of the next page if there is one."""
+        limit = max(1, min(limit, 500))
+        idents = await self._discoverable(caller)
+        views = [
+            view
+            for view in await self._views(idents)
+            if not active or (view.live or view.activity != "idle" or view.unsettled)
+        ]
+        start = next((index for index, view in enumerate(views) if cursor is not None and view.id > cursor), None)
+        if cursor is not None:
+            views = views[start:] if start is not None else []
+        page = views[:limit]
+        return page, page[-1].id if len(views) > limit else None
+
+    async def find(self, name: str) -> Session:
+        """For people: by id, handle or title. Raises `unknown_session`, or `invalid_request` with the choices
+        where several have that title."""
+        name = name.strip().removeprefix("@").removeprefix("session:")
+        ident = address(name, self.profile)
+        session = await self._ledger.store.session(ident) if ident else None
+        if session is not None and profile_of(session.id) == self.profile:
+            return session
+        titled = [
+            one
+            for one in await self._ledger.store.sessions()
+            if one.title.casefold() == name.casefold() and profile_of(one.id) == self.profile and one.closed_at is None
+        ]
+        if len(titled) > 1:
+            choices = ", ".join(one.id for one in titled)
+            raise Refused(Code.INVALID_REQUEST, f"several sessions are called {name!r}", remedy=f"Choose: {choices}")
+        if not titled:
+            raise unknown_session()
+        return titled[0]
+
+    async def _discoverable(self, caller: Caller) -> list[SessionId]:
+        every = [one for one in await self._ledger.store.sessions() if one.closed_at is None]
+        if caller.origin is Origin.USER:
+            return [one.id for one in every if profile_of(one.id) == self.profile]
+        viewer = await self._ledger.store.session(caller.session)
+        if viewer is None:
+            return []
+        seen = self._policy.visible(party(viewer), [party(one) for one in every])
+        return [one.id for one in every if one.id in seen or one.id == viewer.id]
+
+    async def _views(self, idents: Sequence[SessionId]) -> list[SessionView]:
+        turns = {turn.session: turn for turn in await self._ledger.store.live_turns()}
+        unsettled = await self._ledger.store.unsettled()
+        wanted = set(idents)
+        views = []
+        for session in await self._ledger.store.sessions():
+            if session.id in wanted:
+                places = [binding.place for binding in await self._ledger.store.places(session.id)]
+                views.append(self._view(session, turns.get(session.id), places, unsettled.get(session.id, 0)))
+        return views
+
+    def _view(self, session: Session, turn: Turn | None, places: Sequence[Place], unsettled: int) -> SessionView:
+        if turn is not None:
+            activity = "tool_running" if turn.tools_begun else "thinking"
+        else:
+            activity = "errored" if session.paused is not None else "idle"
+        if session.closed_at is not None:
+            reachable = "none"
+        else:
+            reachable = "wake" if session.runs and session.accept_wake else "pull"
+        return SessionView(
+            id=session.id,
+            title=session.title,
+            kind=session.kind,
+            activity=activity,
+            live=self._agents.live(session.id),
+            task=None,
+            cwd=session.cwd,
+            project=session.project,
+            branch=None,
+            places=tuple(places),
+            last_seen=session.last_seen,
+            unsettled=unsettled,
+            reachable=reachable,
+        )

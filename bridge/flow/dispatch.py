@@ -1,0 +1,106 @@
+"""Dispatch: a lane for each session, which exists only while there is work (DESIGN §5)."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from bridge.flow.causes import first_place
+from bridge.flow.ledger import Ledger, Work
+from bridge.flow.settlement import closing_of
+from bridge.flow.turns import Turns, start_turn
+from bridge.ids import MessageId, Place, SessionId, TurnId
+from bridge.message import Intent, Message
+from bridge.session import Session
+from bridge.turn import Turn
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Lane:
+    task: "asyncio.Task[None] | None" = None
+    hinted: bool = False
+
+
+class Dispatch:
+    def __init__(self, ledger: Ledger, turns: Turns, tasks: asyncio.TaskGroup) -> None:
+        self._ledger = ledger
+        self._turns = turns
+        self._tasks = tasks
+        self._lanes: dict[SessionId, _Lane] = {}
+        self._closing = False
+
+    def hint(self, session: SessionId) -> None:
+        """The session may have work. Between a lane's last look at the store and its end nothing is awaited,
+        so a hint either makes it look again or begins a new lane."""
+        lane = self._lanes.get(session)
+        if lane is not None:
+            lane.hinted = True
+        elif not self._closing:
+            lane = self._lanes[session] = _Lane()
+            lane.task = self._tasks.create_task(self._run(session, lane))
+
+    async def close(self, grace_s: float) -> None:
+        """Begins no further turn. Those that run have `grace_s` to end; what is left is what a restart finds."""
+        self._closing = True
+        tasks = [lane.task for lane in self._lanes.values() if lane.task is not None]
+        if tasks and grace_s > 0:
+            await asyncio.wait(tasks, timeout=grace_s)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run(self, session: SessionId, lane: _Lane) -> None:
+        try:
+            while not self._closing:
+                lane.hinted = False
+                turn = await self._ledger.surely(lambda work: begin(work, session))
+                if turn is not None:
+                    await self._turns.run(turn)
+                elif not lane.hinted:
+                    break
+        except Exception:
+            # The lane is a task of its own: its defect must not end the other lanes. The due-time scan
+            # begins it again, and a restart recovers the turn.
+            log.exception("%s: its lane ended by a defect", session)
+        finally:
+            del self._lanes[session]
+
+
+async def begin(work: Work, session_id: SessionId) -> Turn | None:
+    """Leases the next input of a session to a new turn. None where it may not, or has nothing to, run now."""
+    session = await work.session(session_id)
+    if session is None or not session.runs or session.closed_at is not None or session.paused is not None:
+        return None
+    if await work.store.live_turn(session_id) is not None:
+        return None
+    message = next((one for one in await work.queue(session_id) if _ready(one, session, work.now)), None)
+    if message is None:
+        return None
+    acts_for, place = await _bearing(work, message)
+    turn = Turn(
+        id=TurnId(work.new_id()),
+        session=session_id,
+        inputs=(message.id,),
+        acts_for=acts_for,
+        conversation=message.conversation,
+        started_at=work.now,
+        place=place or await first_place(work, session_id),
+    )
+    await start_turn(work, session, turn, message)
+    return turn
+
+
+def _ready(message: Message, session: Session, now: float) -> bool:
+    if message.due_at > now or now >= message.expires_at:
+        return False
+    return message.from_person or (message.wake and not session.rested)
+
+
+async def _bearing(work: Work, message: Message) -> tuple[MessageId | None, Place | None]:
+    """What a turn over this input acts for, and where it is shown. The closing of a request acts for the
+    input on whose behalf that request was made, at the place where it was made."""
+    request = await closing_of(work, message)
+    if request is not None:
+        return request.parent, request.place
+    return message.id, message.place if message.intent is Intent.INPUT else None

@@ -1,0 +1,231 @@
+"""The exchange: the core put together, and the one surface that the shell, the tools and the chats call."""
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Self
+
+from bridge.caller import Caller
+from bridge.errors import Code, Refused
+from bridge.flow.admission import Admission
+from bridge.flow.agents import Agents
+from bridge.flow.buttons import Buttons
+from bridge.flow.causes import concerns, unknown_message
+from bridge.flow.commands import Commands
+from bridge.flow.control import Control
+from bridge.flow.directory import Declared, Directory
+from bridge.flow.dispatch import Dispatch
+from bridge.flow.hints import Hints
+from bridge.flow.inbound import Inbound
+from bridge.flow.ledger import Ledger
+from bridge.flow.mailbox import Mailbox
+from bridge.flow.outbox import Outbox
+from bridge.flow.questions import Questions
+from bridge.flow.recovery import recover
+from bridge.flow.reply import Replies
+from bridge.flow.timekeeper import Timekeeper
+from bridge.flow.turns import Turns
+from bridge.flow.waits import Waits
+from bridge.ids import SessionId, profile_of
+from bridge.limits import Limits
+from bridge.message import Origin
+from bridge.ports.chat import Chat
+from bridge.ports.clock import Clock, Randomness
+from bridge.ports.policy import Policy
+from bridge.ports.runtime import Runtime
+from bridge.ports.store import Store
+from bridge.trace import Step
+from bridge.views import AnswerView, Mail, Receipt, Received, Send, SessionView, StatusView
+
+
+class Exchange:
+    """Use it as an asynchronous context: within it the lanes, the outbox and the timekeeper run. Leaving it
+    drains: no further turn begins, running ones have `stop_grace_s` to end, then the agents are closed."""
+
+    def __init__(
+        self,
+        *,
+        profile: str,
+        version: str,
+        store: Store,
+        store_name: str,
+        policy: Policy,
+        runtime: Runtime,
+        chats: Mapping[str, Chat],
+        clock: Clock,
+        randomness: Randomness,
+        limits: Limits,
+        health: Callable[[], Mapping[str, object] | None] = lambda: None,
+    ) -> None:
+        self._version = version
+        self._store_name = store_name
+        self._health = health
+        self._chats = chats
+        self._hints = Hints()
+        self._tasks = asyncio.TaskGroup()
+        self._ledger = Ledger(store, clock, randomness, self._hints, limits, chats)
+        self._started_at = clock.now()
+        self._background: list[asyncio.Task[None]] = []
+        waits = Waits()
+        self._agents = Agents(self._ledger, runtime, self._tasks)
+        questions = Questions(self._ledger)
+        self._turns = Turns(self._ledger, self._agents, questions)
+        self._dispatch = Dispatch(self._ledger, self._turns, self._tasks)
+        self._timekeeper = Timekeeper(self._ledger)
+        self._outbox = Outbox(self._ledger, self._hints)
+        admission = Admission(self._ledger, policy, waits)
+        self.directory = Directory(self._ledger, policy, self._agents, profile)
+        self.control = Control(self._ledger, self._turns, self._agents)
+        self._admission = admission
+        self._mailbox = Mailbox(self._ledger, self._hints)
+        self._replies = Replies(self._ledger, admission, waits, self._hints)
+        commands = Commands(self._ledger, admission, self.directory, self.control)
+        self.inbound = Inbound(self._ledger, commands, Buttons(self.control, questions))
+
+    # Life
+
+    async def start(self, declared: Sequence[Declared]) -> None:
+        """Recovers, brings the sessions to what the file says, and begins to deliver. Call it in the context."""
+        self._hints.attach(self._dispatch.hint, self._timekeeper.at)
+        waiting = await recover(self._ledger, self._agents)
+        await self.directory.declare(declared)
+        self._background.append(self._tasks.create_task(self._timekeeper.run()))
+        for chat in self._chats.values():
+            self._background.append(self._tasks.create_task(self._outbox.run(chat)))
+        for session in waiting:
+            self._dispatch.hint(session)
+
+    async def __aenter__(self) -> Self:
+        await self._tasks.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self._dispatch.close(self._ledger.limits.stop_grace_s if error is None else 0)
+            await self._agents.close()
+        finally:
+            for task in self._background:
+                task.cancel()
+            await self._tasks.__aexit__(kind, error, trace)
+
+    # Messages
+
+    async def send(self, caller: Caller, send: Send) -> Receipt:
+        return await self._admission.send(caller, send)
+
+    async def ask(self, caller: Caller, send: Send, timeout_s: float) -> AnswerView:
+        return await self._replies.ask(caller, send, timeout_s)
+
+    async def answer(self, caller: Caller, message_id: str, timeout_s: float) -> AnswerView:
+        return await self._replies.wait(caller, message_id, timeout_s)
+
+    async def read_answer(self, caller: Caller, message_id: str) -> None:
+        await self._replies.read_answer(caller, message_id)
+
+    async def cancel(self, caller: Caller, message_id: str) -> AnswerView:
+        return await self._replies.cancel(caller, message_id)
+
+    async def reply(self, caller: Caller, message_id: str, text: str, kind: str = "answer") -> Receipt:
+        if kind not in ("answer", "question"):
+            raise Refused(Code.INVALID_REQUEST, "the kind of a reply is answer or question")
+        return await self._replies.reply(caller, message_id, text, question=kind == "question")
+
+    async def defer(self, caller: Caller, message_id: str) -> None:
+        await self._replies.defer(caller, message_id)
+
+    # Mail
+
+    async def receive(self, caller: Caller, limit: int) -> Received:
+        return await self._mailbox.receive(caller, limit)
+
+    async def ack(self, caller: Caller, message_ids: Sequence[str]) -> list[str]:
+        return await self._mailbox.ack(caller, message_ids)
+
+    async def inbox(self, caller: Caller, session: str | None, take: bool) -> list[Mail]:
+        """The mail of the caller's own session; a person may look into any inbox of the profile."""
+        reader = await self._reader(caller, session)
+        if take:
+            return await self._mailbox.take(reader)
+        return await self._mailbox.view(reader.session)
+
+    async def wait_inbox(self, caller: Caller, session: str | None, known: set[str], timeout_s: float) -> list[Mail]:
+        reader = await self._reader(caller, session)
+        return await self._mailbox.wait(reader.session, known, timeout_s)
+
+    async def _reader(self, caller: Caller, session: str | None) -> Caller:
+        if session is None:
+            return caller
+        if caller.bound:
+            raise Refused(Code.NOT_PERMITTED, "a session reads its own mail only")
+        return await self.directory.caller(session, origin=caller.origin, bound=None)
+
+    # Looking around
+
+    async def caller(self, session_name: str | None, *, origin: Origin, bound: SessionId | None) -> Caller:
+        return await self.directory.caller(session_name, origin=origin, bound=bound)
+
+    def token_session(self, token: str) -> SessionId | None:
+        return self._agents.session_of_token(token)
+
+    def agent_session(self, pids: Sequence[int]) -> SessionId | None:
+        return self._agents.session_of(pids)
+
+    async def sessions(
+        self, caller: Caller, active: bool, limit: int = 50, cursor: str | None = None
+    ) -> tuple[list[SessionView], str | None]:
+        return await self.directory.sessions(caller, active=active, limit=limit, cursor=cursor)
+
+    async def new_session(
+        self,
+        caller: Caller,
+        handle: str,
+        agent: str | None,
+        cwd: str | None,
+        place: str | None,
+        title: str | None,
+    ) -> SessionView:
+        """Makes a session. For people, and for programs where the operator runs no chat that would have to agree."""
+        if caller.bound:
+            raise Refused(Code.NOT_PERMITTED, "an agent may not make sessions")
+        return await self.directory.new(handle, agent=agent, cwd=cwd, place=place, title=title)
+
+    async def trace(self, caller: Caller, ident: str) -> list[Step]:
+        """The steps of a message, of what it caused, or of a conversation. A person sees all of the profile,
+        everybody else what the own session sent or received."""
+        steps = await self._ledger.store.steps(ident)
+        if caller.origin is not Origin.USER:
+            steps = [step for step in steps if await self._may_see(caller, step)]
+        if not steps:
+            raise unknown_message()
+        return steps
+
+    async def _may_see(self, caller: Caller, step: Step) -> bool:
+        if step.message is None:
+            return step.session == caller.session
+        message = await self._ledger.store.message(step.message)
+        return message is not None and (concerns(message, caller.session) or message.recipient == caller.session)
+
+    async def status(self) -> StatusView:
+        store, now = self._ledger.store, self._ledger.clock.now()
+        queued, oldest = await store.queued()
+        sessions = [
+            one
+            for one in await store.sessions()
+            if one.closed_at is None and profile_of(one.id) == self.directory.profile
+        ]
+        health = self._health()
+        return StatusView(
+            pid=os.getpid(),
+            version=self._version,
+            profile=self.directory.profile,
+            uptime_s=round(now - self._started_at, 3),
+            store=self._store_name,
+            telegram=dict(health) if health is not None else None,
+            sessions=len(sessions),
+            turns=self._turns.running(),
+            queued=queued,
+            oldest_queued_s=round(now - oldest, 3) if oldest is not None else None,
+        )

@@ -1,0 +1,161 @@
+"""Mailboxes: reading, acknowledging and listing what a session was sent (DESIGN §5)."""
+
+import asyncio
+from collections.abc import Collection
+from dataclasses import replace
+
+from bridge.caller import Caller
+from bridge.errors import Code, Refused
+from bridge.flow.causes import unknown_message
+from bridge.flow.hints import Hints
+from bridge.flow.ledger import Ledger, Work
+from bridge.flow.settlement import closing_of, settle
+from bridge.ids import MessageId, SessionId, TurnId
+from bridge.message import Intent, Message, Outcome, State
+from bridge.trace import StepKind
+from bridge.turn import Turn
+from bridge.views import Mail, Received
+
+
+class Mailbox:
+    def __init__(self, ledger: Ledger, hints: Hints) -> None:
+        self._ledger = ledger
+        self._hints = hints
+
+    async def receive(self, caller: Caller, limit: int) -> Received:
+        """The mail that the caller may read now, which counts as read from then on.
+
+        In a turn that the bridge runs: the turn's own inputs first, then the other closings of the input that
+        it acts for, then waiting messages without `wake`. Handoffs of others keep their own turns. What was
+        read settles with the turn's end, and is shown again (`redelivered`) where the turn does not end.
+        An agent without a turn reads everything, and acknowledges by reading on.
+        """
+        limit = max(1, min(limit, 50))
+
+        async def body(work: Work) -> Received:
+            turn = await work.turn(caller.turn) if caller.turn else None
+            waiting = await (_of_turn(work, turn) if turn else _of_receiver(work, caller))
+            given = []
+            for message in waiting[:limit]:
+                redelivered = message.read_at is not None
+                given.append(mail(await read(work, caller, message), redelivered=redelivered))
+            if turn is not None and given:
+                current = await work.turn(turn.id)
+                if current is not None and current.live and not current.peer_read:
+                    work.put(replace(current, peer_read=True))
+            return Received(tuple(given), max(0, len(waiting) - limit))
+
+        return await self._ledger.do(body)
+
+    async def ack(self, caller: Caller, message_ids: Collection[str]) -> list[str]:
+        """Settles what the caller has read; what it has not leased is `unknown_message` or `stale_epoch`."""
+
+        async def body(work: Work) -> list[str]:
+            settled = []
+            for ident in dict.fromkeys(message_ids):
+                message = await work.message(MessageId(ident))
+                if message is None or message.recipient != caller.session or message.intent is Intent.INPUT:
+                    raise unknown_message()
+                if message.state is State.SETTLED:
+                    continue
+                if message.state is State.QUEUED and caller.turn is None:
+                    message = await read(work, caller, message)
+                if message.state is not State.LEASED or message.turn != holder(caller):
+                    raise Refused(Code.STALE_EPOCH, f"{ident} is not leased to this reader")
+                await settle(work, replace(message, read_at=message.read_at or work.now), Outcome.ACKED)
+                settled.append(ident)
+            return settled
+
+        return await self._ledger.do(body)
+
+    async def view(self, session: SessionId) -> list[Mail]:
+        """What is unsettled, without reading it."""
+        return [mail(message, redelivered=False) for message in await self._ledger.store.inbox(session)]
+
+    async def take(self, caller: Caller) -> list[Mail]:
+        """Leases all that waits for a session whose agent the bridge does not run. What was taken before and
+        neither acknowledged nor still within its lease is given again."""
+
+        async def body(work: Work) -> list[Mail]:
+            stale = work.now - work.limits.lease_s
+            taken = [one for one in await work.taken(holder(caller)) if (one.read_at or 0) <= stale]
+            waiting = [one for one in await work.queue(caller.session) if one.due_at <= work.now]
+            return [
+                mail(await read(work, caller, message), redelivered=message.read_at is not None)
+                for message in [*taken, *waiting]
+            ]
+
+        return await self._ledger.do(body)
+
+    async def wait(self, session: SessionId, known: Collection[str], timeout_s: float) -> list[Mail]:
+        """Mail whose id is not `known`, as soon as there is any; nothing after the time."""
+        with self._hints.watch_mail(session) as changed:
+            try:
+                async with asyncio.timeout(timeout_s):
+                    while True:
+                        fresh = [one for one in await self.view(session) if one.message_id not in known]
+                        if fresh:
+                            return fresh
+                        await changed.wait()
+                        changed.clear()
+            except TimeoutError:
+                return []
+
+
+async def read(work: Work, caller: Caller, message: Message) -> Message:
+    """Leases a message to its reader where it is not yet, and marks it as read."""
+    if message.state is State.QUEUED:
+        message = message.to_leased(holder(caller))
+        work.step(StepKind.LEASED, message, epoch=message.epoch)
+    message = replace(message, read_at=work.now)
+    work.put(message)
+    work.step(StepKind.READ, message)
+    return message
+
+
+def holder(caller: Caller) -> TurnId:
+    """Who holds the lease of what a caller reads: its turn, or the session itself outside of turns."""
+    return caller.turn or TurnId(f"receiver:{caller.session}")
+
+
+def mail(message: Message, *, redelivered: bool) -> Mail:
+    return Mail(
+        message_id=message.id,
+        sender=message.sender,
+        intent=message.intent,
+        text=message.text,
+        origin=message.origin.value,
+        conversation_id=message.conversation,
+        in_reply_to=message.in_reply_to,
+        depth=message.depth,
+        accepted_at=message.accepted_at,
+        state=message.state,
+        late=message.late,
+        redelivered=redelivered,
+    )
+
+
+async def _of_turn(work: Work, turn: Turn) -> list[Message]:
+    leased = [one for one in await work.taken(turn.id) if one.state is State.LEASED and one.intent is not Intent.INPUT]
+    inputs = [one for one in leased if one.id in turn.inputs and (one.read_at or 0) < turn.started_at]
+    closings, waiting = [], []
+    for message in await work.queue(turn.session):
+        if message.due_at > work.now or message.intent is Intent.INPUT:
+            continue
+        request = await closing_of(work, message)
+        if request is not None and request.parent is not None and request.parent == turn.acts_for:
+            closings.append(message)
+        elif not message.wake:
+            waiting.append(message)
+    return [*inputs, *closings, *waiting]
+
+
+async def _of_receiver(work: Work, caller: Caller) -> list[Message]:
+    """What was read before is acknowledged by reading on (DESIGN §5, Settling)."""
+    session = await work.session(caller.session)
+    if session is not None and session.runs:
+        return []
+    for message in await work.taken(holder(caller)):
+        if message.state is State.LEASED and message.read_at is not None:
+            await settle(work, message, Outcome.ACKED)
+    return [one for one in await work.queue(caller.session) if one.due_at <= work.now]

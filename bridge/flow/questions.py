@@ -1,0 +1,86 @@
+"""Questions of agents for permission, put to the people at the session's place (DESIGN §4)."""
+
+import asyncio
+from dataclasses import dataclass
+
+from bridge import wording
+from bridge.errors import Code, Refused
+from bridge.flow.ledger import Ledger
+from bridge.ids import TurnId, handle_of
+from bridge.ports.chat import Person
+from bridge.ports.runtime import Question
+from bridge.post import Button, PostKind
+from bridge.turn import Turn
+
+
+@dataclass(slots=True)
+class _Open:
+    turn: TurnId
+    question: Question
+    chosen: "asyncio.Future[str | None]"
+
+
+class Questions:
+    """An open question lives as long as the turn that asks it, so it is kept in memory only."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._open: dict[str, _Open] = {}
+
+    async def ask(self, turn: Turn, question: Question, *, by_peer: bool) -> str | None:
+        """The id of the option that an operator chose, or None: refused. Where a peer is behind the turn it
+        is refused at once, and so it is where nobody attends; the place is told why."""
+        name = handle_of(turn.session)
+        title = wording.short(question.title, 300)
+        if by_peer:
+            await self._tell(turn, f"{name} asked for permission: {title}\n· denied: a peer's message is behind it")
+            return None
+        if not self._ledger.attended(turn.place):
+            return None
+        ident = self._ledger.ids.new()
+        entry = _Open(turn.id, question, asyncio.get_running_loop().create_future())
+        self._open[ident] = entry
+        buttons = [
+            Button(option.label[:40], f"answer:{ident}:{number}") for number, option in enumerate(question.options)
+        ]
+        asked = f"{name} asks for permission: {title}"
+        try:
+            await self._tell(turn, asked, ident, buttons)
+            async with asyncio.timeout(self._ledger.limits.question_timeout_s):
+                chosen = await entry.chosen
+        except TimeoutError:
+            await self._tell(turn, f"{asked}\n· denied: no answer in time", ident)
+            return None
+        except asyncio.CancelledError:
+            await self._tell(turn, f"{asked}\n· withdrawn", ident)
+            raise
+        finally:
+            del self._open[ident]
+        label = next((option.label for option in question.options if option.id == chosen), "withdrawn: stopped")
+        await self._tell(turn, f"{asked}\n· {label}", ident)
+        return chosen
+
+    def answer(self, person: Person, ident: str, number: int) -> str:
+        """An operator pressed a button. Returns what to tell that person; raises `Refused`."""
+        entry = self._open.get(ident)
+        if entry is None or entry.chosen.done():
+            return "This has been decided, or is no longer asked."
+        if not person.operator:
+            raise Refused(Code.NOT_PERMITTED, "only an operator may decide this")
+        if not 0 <= number < len(entry.question.options):
+            raise Refused(Code.INVALID_REQUEST, "there is no such option")
+        option = entry.question.options[number]
+        entry.chosen.set_result(option.id)
+        return option.label
+
+    def drop(self, turn: TurnId) -> None:
+        """The turn was stopped: its questions need no answer."""
+        for entry in self._open.values():
+            if entry.turn == turn and not entry.chosen.done():
+                entry.chosen.set_result(None)
+
+    async def _tell(self, turn: Turn, text: str, ident: str | None = None, buttons: list[Button] | None = None) -> None:
+        key = f"question:{ident or self._ledger.ids.new()}"
+        await self._ledger.surely(
+            lambda work: work.show(key, turn.place, PostKind.NOTICE, text, buttons=buttons or (), session=turn.session)
+        )

@@ -1,0 +1,189 @@
+"""Answers: replying, deferring, withdrawing and waiting (DESIGN §2, Answer; §5, Answers)."""
+
+import asyncio
+from dataclasses import replace
+
+from bridge.admission import text_shape
+from bridge.caller import Caller
+from bridge.errors import Code, Refused
+from bridge.flow.admission import Admission
+from bridge.flow.causes import mark_begun, unknown_message
+from bridge.flow.hints import Hints
+from bridge.flow.ledger import Ledger, Work
+from bridge.flow.mailbox import holder, read
+from bridge.flow.settlement import answer, answer_late, close, settle
+from bridge.flow.waits import Waits
+from bridge.ids import MessageId
+from bridge.message import Intent, Message, Outcome, State
+from bridge.request import Answer, Request
+from bridge.views import AnswerView, Receipt, ReplyView, Send
+
+
+class Replies:
+    def __init__(self, ledger: Ledger, admission: Admission, waits: Waits, hints: Hints) -> None:
+        self._ledger = ledger
+        self._admission = admission
+        self._waits = waits
+        self._hints = hints
+
+    async def reply(self, caller: Caller, message_id: str, text: str, *, question: bool = False) -> Receipt:
+        """Answers a request with its single-use grant, or asks back. The grant alone decides: neither rules
+        nor rates nor room apply. Raises `unknown_message` to anybody but the session that was asked."""
+
+        async def body(work: Work) -> Receipt:
+            message, request = await _asked_of(work, caller, message_id)
+            if refused := text_shape(text, replace(work.limits, max_chars=max(work.limits.max_chars, len(text)))):
+                raise refused
+            if caller.turn and (turn := await work.turn(caller.turn)):
+                await mark_begun(work, turn)
+            reply_id = await _give(work, request, text, question)
+            await _settle_answered(work, caller, message)
+            return Receipt(
+                message_id=reply_id or message.id,
+                conversation_id=message.conversation,
+                to=request.asker,
+                state=State.QUEUED if reply_id else State.SETTLED,
+                position=0,
+                wake=False,
+                duplicate=False,
+                depth=message.depth,
+            )
+
+        return await self._ledger.do(body)
+
+    async def defer(self, caller: Caller, message_id: str) -> None:
+        """Keeps a request open beyond the turn that reads it, until it is answered by `reply`."""
+
+        async def body(work: Work) -> None:
+            _, request = await _asked_of(work, caller, message_id)
+            if not request.open:
+                raise Refused(Code.ALREADY_ANSWERED, f"the request is {request.state} already")
+            if caller.turn and (turn := await work.turn(caller.turn)):
+                await mark_begun(work, turn)
+            work.put(replace(request, deferred=True))
+
+        await self._ledger.do(body)
+
+    async def cancel(self, caller: Caller, message_id: str) -> AnswerView:
+        """Withdraws what the caller sent. What is being delivered is not called back: only its answer is no
+        longer awaited."""
+
+        async def body(work: Work) -> None:
+            message = await _sent_by(work, caller, message_id)
+            request = await work.request(message.id)
+            if request is not None and not request.open:
+                return
+            if message.state in (State.HELD, State.QUEUED, State.PARKED):
+                await settle(work, message, Outcome.CANCELLED, reason="withdrawn by its sender", by_sender=True)
+            elif request is not None:
+                await close(work, request, Answer.CANCELLED, reason="withdrawn by its sender", by_asker=True)
+            if request is not None:
+                work.then(lambda: work.wake.closed(message.id))
+
+        await self._ledger.do(body)
+        return await self.look(caller, message_id)
+
+    async def ask(self, caller: Caller, send: Send, timeout_s: float) -> AnswerView:
+        """Sends a request and waits for its closing, which then counts as read. After the time the request
+        stays open and its answer comes as mail. Raises `would_deadlock` where the wait would close a circle."""
+        receipt = await self._admission.send(caller, replace(send, intent=Intent.REQUEST, wake=True), blocked=True)
+        message = await self._ledger.store.message(receipt.message_id)
+        if message is None:
+            raise unknown_message()
+        with self._waits.blocked(message.sender, message.recipient):
+            view = await self.wait(caller, receipt.message_id, timeout_s)
+        if view.answer is not Answer.OPEN:
+            await self.read_answer(caller, receipt.message_id)
+        return view
+
+    async def wait(self, caller: Caller, message_id: str, timeout_s: float) -> AnswerView:
+        """Waits until a request of the caller's own closes, or the time is over. Reads nothing."""
+        with self._hints.watch_closed(MessageId(message_id)) as closed:
+            view = await self.look(caller, message_id)
+            if view.answer is not Answer.OPEN or timeout_s <= 0:
+                return view
+            try:
+                async with asyncio.timeout(timeout_s):
+                    while view.answer is Answer.OPEN:
+                        await closed.wait()
+                        closed.clear()
+                        view = await self.look(caller, message_id)
+            except TimeoutError:
+                return await self.look(caller, message_id)
+        return view
+
+    async def look(self, caller: Caller, message_id: str) -> AnswerView:
+        """How a request of the caller's own stands."""
+        work = Work(self._ledger)
+        message = await _sent_by(work, caller, message_id)
+        request = await work.request(message.id)
+        reply = None
+        closing_id = (request.late or request.closing) if request else None
+        closing = await work.message(closing_id) if closing_id else None
+        if closing is not None and closing.intent is Intent.REPLY:
+            reply = ReplyView(closing.id, closing.sender, closing.text, closing.late)
+        queue = await work.queue(message.recipient) if message.state is State.QUEUED else []
+        waiting = [one.id for one in queue if one.wake]
+        return AnswerView(
+            message_id=message.id,
+            conversation_id=message.conversation,
+            state=message.state,
+            answer=request.state if request else Answer.NO_REPLY,
+            reply=reply,
+            reason=request.reason if request else message.reason,
+            position=waiting.index(message.id) + 1 if message.id in waiting else 0,
+        )
+
+    async def read_answer(self, caller: Caller, message_id: str) -> None:
+        """What a waiting asker was given counts as read: in a turn it settles with the turn's end, else now."""
+
+        async def body(work: Work) -> None:
+            message = await _sent_by(work, caller, message_id)
+            request = await work.request(message.id)
+            for ident in (request.closing, request.late) if request else ():
+                closing = await work.message(ident) if ident else None
+                if closing is not None and closing.state is State.QUEUED:
+                    given = await read(work, caller, closing)
+                    if caller.turn is None:
+                        await settle(work, given, Outcome.ACKED)
+
+        await self._ledger.do(body)
+
+
+async def _give(work: Work, request: Request, text: str, question: bool) -> MessageId | None:
+    """The id of the message that carries the reply; None where a `NO_REPLY` carries none."""
+    if request.open and question:
+        await close(work, request, Answer.INPUT_REQUIRED, text=text)
+    elif request.open:
+        await answer(work, request, text)
+    elif request.takes_late_answer and not question:
+        return await answer_late(work, request, text)
+    else:
+        raise Refused(Code.ALREADY_ANSWERED, f"the request is {request.state} already")
+    closed = await work.request(request.id)
+    return closed.closing if closed and closed.state is not Answer.NO_REPLY else None
+
+
+async def _settle_answered(work: Work, caller: Caller, message: Message) -> None:
+    """A reply settles the delivery of its request. A receiver without a turn leases it for that moment."""
+    if message.state is State.QUEUED:
+        message = await read(work, caller, message)
+    if message.state is State.LEASED and message.turn == holder(caller):
+        await settle(work, replace(message, read_at=message.read_at or work.now), Outcome.ACKED)
+
+
+async def _asked_of(work: Work, caller: Caller, message_id: str) -> tuple[Message, Request]:
+    message = await work.message(MessageId(message_id))
+    if message is None or message.recipient != caller.session or message.intent is Intent.INPUT:
+        raise unknown_message()
+    request = await work.request(message.id)
+    if request is None:
+        raise Refused(Code.NO_RETURN_PATH, "this message expects no answer")
+    return message, request
+
+
+async def _sent_by(work: Work, caller: Caller, message_id: str) -> Message:
+    message = await work.message(MessageId(message_id))
+    if message is None or message.sender != caller.session or message.intent is Intent.INPUT:
+        raise unknown_message()
+    return message

@@ -1,0 +1,188 @@
+"""The end of a turn: its state, its inputs, the answer that its final text gives, all in one change (DESIGN §5)."""
+
+from dataclasses import replace
+
+from bridge import wording
+from bridge.flow.ledger import Work
+from bridge.flow.settlement import answer, close, notify_sender, park, pending, settle
+from bridge.ids import handle_of
+from bridge.message import Intent, Message, Origin, Outcome, State
+from bridge.ports.runtime import Result
+from bridge.post import PostKind
+from bridge.request import NO_REPLY_TEXT, Answer
+from bridge.trace import StepKind
+from bridge.turn import Failure, FailureKind, Turn, TurnState
+
+NOTICES = 2
+"""How often an unread input is announced before it fails."""
+
+
+async def end_turn(work: Work, turn: Turn, result: Result) -> None:
+    """Applies how a prompt ended. A turn that has ended already is left as it is."""
+    current = await work.turn(turn.id)
+    if current is None or not current.live:
+        return
+    state = _state(result)
+    ended = current.ended(state, at=work.now, stop_reason=result.stop_reason, failure=result.failure)
+    work.put(ended)
+    taken = [one for one in await work.taken(turn.id) if one.state is State.LEASED]
+    for message in taken:
+        detail = result.failure.detail if result.failure else None
+        work.step(StepKind.TURN, message, turn=turn.id, state=state.value, failure=detail)
+    match state:
+        case TurnState.COMPLETED:
+            await _completed(work, ended, taken, result.final)
+        case TurnState.CANCELLED:
+            await _stopped(work, ended, taken)
+        case _:
+            failure = result.failure or Failure(FailureKind.CRASH, "the turn ended without a result")
+            await _failed(work, ended, taken, failure)
+    word = {TurnState.COMPLETED: "done", TurnState.CANCELLED: "stopped"}.get(state, "failed")
+    await work.revise(f"progress:{turn.id}", f"{word} after {work.now - turn.started_at:.0f} s")
+    work.then(lambda: work.wake.lane(turn.session))
+
+
+async def lose_turn(work: Work, turn: Turn) -> None:
+    """A turn of a bridge that died. Without a prompt it surely did nothing, and its inputs are queued again;
+    else nothing proves what it did, and its inputs are parked (invariant 5)."""
+    current = await work.turn(turn.id)
+    if current is None or not current.live:
+        return
+    lost = current.ended(TurnState.LOST, at=work.now, stop_reason=None, failure=None)
+    work.put(lost)
+    taken = [one for one in await work.taken(turn.id) if one.state is State.LEASED]
+    for message in taken:
+        work.step(StepKind.TURN, message, turn=turn.id, state=TurnState.LOST.value)
+    if lost.prompt_sent:
+        await _park_inputs(work, lost, taken, "the bridge stopped in the middle of the turn")
+    else:
+        _requeue(work, taken, due_at=work.now, reason="its turn was lost before it began")
+    await work.revise(f"progress:{turn.id}", "interrupted: the bridge stopped")
+
+
+def _state(result: Result) -> TurnState:
+    if result.cancelled:
+        return TurnState.CANCELLED
+    return TurnState.FAILED if result.failure else TurnState.COMPLETED
+
+
+async def _completed(work: Work, turn: Turn, taken: list[Message], final: str) -> None:
+    unread = []
+    for message in taken:
+        if message.read_at is not None:
+            await settle(work, message, Outcome.ACKED)
+        elif message.unread + 1 < NOTICES:
+            unread.append(message)
+            again = replace(message, unread=message.unread + 1)
+            _requeue(work, [again], due_at=work.now, reason="it was not read; announced once more")
+        else:
+            unread.append(message)
+            await settle(work, message, Outcome.FAILED, reason="it was not read, though announced twice")
+    await _close_read_requests(work, turn, taken, unread)
+    final = final.strip()
+    if not unread:
+        await _answer(work, turn, final)
+    if final and final != NO_REPLY_TEXT:
+        await work.show(f"final:{turn.id}", turn.place, PostKind.FINAL, final, session=turn.session)
+
+
+async def _answer(work: Work, turn: Turn, final: str) -> None:
+    """The final text answers the request that the turn acted for, unless that is still being worked on."""
+    request = await work.request(turn.acts_for) if turn.acts_for else None
+    if request is None or not request.open or request.asked != turn.session:
+        return
+    if await pending(work, request.id):
+        return
+    await answer(work, request, final)
+
+
+async def _close_read_requests(work: Work, turn: Turn, taken: list[Message], unread: list[Message]) -> None:
+    """Of what was read beside the input that the turn acted for, nothing but a reply was an answer."""
+    for message in taken:
+        if message in unread or message.id == turn.acts_for:
+            continue
+        request = await work.request(message.id)
+        if request is not None and request.open and not await pending(work, request.id):
+            await close(work, request, Answer.NO_REPLY)
+
+
+async def _stopped(work: Work, turn: Turn, taken: list[Message]) -> None:
+    reason = "stopped by a person"
+    for message in taken:
+        if message.id not in turn.inputs:
+            _requeue(work, [message], due_at=work.now, reason=reason)
+        elif message.from_person:
+            await settle(work, message, Outcome.CANCELLED, reason=reason)
+        else:
+            await park(work, message, turn.place, reason, life_s=work.limits.message_life_s)
+
+
+async def _failed(work: Work, turn: Turn, taken: list[Message], failure: Failure) -> None:
+    if failure.kind is FailureKind.REFUSAL:
+        await _tell(work, turn, failure, "It is not tried again.")
+        for message in taken:
+            if message.id in turn.inputs:
+                await settle(work, message, Outcome.FAILED, reason=f"the agent refused: {failure.detail}")
+            else:
+                _requeue(work, [message], due_at=work.now, reason=failure.detail)
+        return
+    if turn.tools_begun:
+        await _tell(work, turn, failure, "It had begun to use tools, so it is not run again by itself.")
+        await _park_inputs(work, turn, taken, f"the turn failed after tools had begun ({failure.detail})")
+        return
+    if failure.pauses:
+        await _pause(work, turn, taken, failure)
+        _requeue(work, taken, due_at=work.now, reason=failure.detail)
+        return
+    inputs = [one for one in taken if one.id in turn.inputs]
+    attempts = max((one.attempts for one in inputs), default=0)
+    if not failure.temporary:
+        attempts += 1
+        inputs = [replace(one, attempts=one.attempts + 1) for one in inputs]
+    due_at = failure.resets_at or work.now + work.ledger.backoff(attempts, cap_s=60)
+    await _tell(work, turn, failure, f"Tried again in {max(0, due_at - work.now):.0f} s.")
+    for message in inputs:
+        if message.attempts >= work.limits.attempts:
+            await settle(work, message, Outcome.DEAD, reason=f"{message.attempts} attempts failed: {failure.detail}")
+        else:
+            _requeue(work, [message], due_at=due_at, reason=failure.detail)
+    _requeue(work, [one for one in taken if one.id not in turn.inputs], due_at=work.now, reason=failure.detail)
+
+
+async def _pause(work: Work, turn: Turn, taken: list[Message], failure: Failure) -> None:
+    session = await work.session(turn.session)
+    if session is not None:
+        work.put(replace(session, paused=failure.detail))
+    for message in taken:
+        if message.origin is Origin.PEER and message.intent is not Intent.REPLY:
+            text = f"Your message {message.id} waits: {turn.session} is paused until its people set it right."
+            notify_sender(work, message, text)
+    remedy = "The session is paused and its mail waits: set it right, then /resume."
+    await _tell(work, turn, failure, remedy)
+
+
+async def _tell(work: Work, turn: Turn, failure: Failure, after: str) -> None:
+    text = wording.turn_failed(turn.session, failure.detail, after)
+    await work.show(f"failure:{turn.id}", turn.place, PostKind.NOTICE, text, session=turn.session)
+    for ident in turn.inputs:
+        message = await work.message(ident)
+        if message is not None:
+            await work.revise(
+                f"handoff:{ident}:from",
+                wording.sent_line(message.recipient, message.text, f"{handle_of(turn.session)}: {failure.detail}"),
+            )
+
+
+async def _park_inputs(work: Work, turn: Turn, taken: list[Message], reason: str) -> None:
+    for message in taken:
+        if message.id in turn.inputs:
+            await park(work, message, turn.place, reason, life_s=work.limits.message_life_s)
+        else:
+            _requeue(work, [message], due_at=work.now, reason=reason)
+
+
+def _requeue(work: Work, messages: list[Message], *, due_at: float, reason: str) -> None:
+    for message in messages:
+        work.put(message.to_queued(due_at=due_at, reason=reason))
+        work.step(StepKind.TURN, message, requeued=True, reason=reason, due_in_s=round(due_at - work.now, 3))
+        work.then(lambda: work.wake.at(due_at))

@@ -1,0 +1,176 @@
+"""Running a turn: agent, prompt, what happens in it, and its end (DESIGN §5)."""
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from bridge import wording
+from bridge.flow.agents import Agents
+from bridge.flow.ledger import Ledger, Work
+from bridge.flow.progress import Progress
+from bridge.flow.questions import Questions
+from bridge.flow.settlement import show_status
+from bridge.flow.turn_end import end_turn
+from bridge.ids import SessionId
+from bridge.message import Intent, Message
+from bridge.ports.runtime import Agent, Context, Event, Prompt, Question, Result, StartFailed, ToolBegun
+from bridge.post import PostKind
+from bridge.session import Session
+from bridge.trace import StepKind
+from bridge.turn import Failure, FailureKind, Turn, TurnState
+
+
+@dataclass(slots=True)
+class _Run:
+    """A turn under way. `stopped` is set once a person has stopped it, whatever it is doing then."""
+
+    turn: Turn
+    task: "asyncio.Task[Result] | None" = None
+    agent: Agent | None = None
+    stopped: bool = False
+
+
+class Turns:
+    def __init__(self, ledger: Ledger, agents: Agents, questions: Questions) -> None:
+        self._ledger = ledger
+        self._agents = agents
+        self._questions = questions
+        self._runs: dict[SessionId, _Run] = {}
+
+    async def run(self, turn: Turn) -> None:
+        """Runs a turn that has been stored as starting, to its stored end."""
+        run = self._runs[turn.session] = _Run(turn)
+        try:
+            async with asyncio.TaskGroup() as group:
+                run.task = group.create_task(self._result(run))
+            result = Result("", "cancelled", cancelled=True) if run.task.cancelled() else run.task.result()
+            if run.stopped and not result.cancelled:
+                result = replace(result, cancelled=True)
+            await self._ledger.surely(lambda work: end_turn(work, turn, result))
+        finally:
+            del self._runs[turn.session]
+            if run.agent is not None and not run.agent.alive:
+                await self._agents.retire(turn.session)
+            self._agents.release(turn.session)
+
+    async def stop(self, session: SessionId) -> bool:
+        """Ends the running turn, also while its agent is starting. False where none runs."""
+        run = self._runs.get(session)
+        if run is None:
+            return False
+        run.stopped = True
+        self._questions.drop(run.turn.id)
+        if run.agent is not None:
+            await run.agent.cancel(self._ledger.limits.stop_grace_s)
+        elif run.task is not None:
+            run.task.cancel()
+        return True
+
+    def running(self) -> int:
+        return len(self._runs)
+
+    async def _result(self, run: _Run) -> Result:
+        turn = run.turn
+        session = await self._ledger.store.session(turn.session)
+        if session is None:
+            return Result("", "failed", Failure(FailureKind.CONFIG, f"{turn.session} does not exist"))
+        try:
+            agent = await self._agents.ready(session)
+        except StartFailed as failed:
+            return Result("", "failed", failed.failure)
+        run.agent = agent
+        listener = _Listener(self._ledger, self._questions, turn)
+        prompt = await self._ledger.do(lambda work: self._prompted(work, turn, session, agent))
+        if run.stopped:
+            return Result("", "cancelled", cancelled=True)
+        async with asyncio.TaskGroup() as group:
+            showing = group.create_task(listener.progress.run())
+            try:
+                return await agent.prompt(prompt, listener)
+            finally:
+                showing.cancel()
+
+    async def _prompted(self, work: Work, turn: Turn, session: Session, agent: Agent) -> Prompt:
+        """Stores what a later bridge must know before the agent can act: its process, and that it was prompted."""
+        current = await work.turn(turn.id)
+        inputs = [message for one in turn.inputs if (message := await work.message(one)) is not None]
+        if current is None:
+            return Prompt(notice=wording.MAIL_NOTICE)
+        if agent.context is Context.LOST and session.alias != agent.alias:
+            await work.show(f"lost:{turn.id}", turn.place, PostKind.NOTICE, wording.CONTEXT_LOST, session=session.id)
+        if session.alias != agent.alias:
+            work.put(replace(session, alias=agent.alias))
+        embeds = self._agents.embeds(session)
+        prompt = _prompt(inputs, embeds)
+        for message in inputs:
+            if message.from_person or embeds:
+                work.put(replace(message, read_at=work.now))
+                work.step(StepKind.READ, message)
+        work.put(
+            replace(
+                current.moved(TurnState.RUNNING),
+                process=agent.process,
+                prompt_sent=True,
+                peer_read=current.peer_read or (embeds and not all(one.from_person for one in inputs)),
+            )
+        )
+        return prompt
+
+
+def _prompt(inputs: list[Message], embeds: bool) -> Prompt:
+    """A person's words are prompt text; mail of peers is announced by a fixed notice, or embedded as data."""
+    words = "\n\n".join(one.text for one in inputs if one.from_person)
+    mail = [one for one in inputs if not one.from_person]
+    if words:
+        again = any(one.attempts for one in inputs)
+        return Prompt(words=words, notice=wording.CONTINUATION_NOTICE if again else None)
+    if embeds:
+        return Prompt(notice=wording.EMBEDDED_NOTICE, embedded=[one.text for one in mail])
+    again = any(one.unread for one in mail)
+    return Prompt(notice=wording.MAIL_NOTICE_AGAIN if again else wording.MAIL_NOTICE)
+
+
+class _Listener:
+    """What the running agent tells, as `bridge.ports.runtime.Listener`."""
+
+    def __init__(self, ledger: Ledger, questions: Questions, turn: Turn) -> None:
+        self._ledger = ledger
+        self._questions = questions
+        self._turn = turn
+        self._begun = False
+        self.progress = Progress(ledger, turn)
+
+    async def happened(self, event: Event) -> None:
+        self.progress.note(event)
+        if isinstance(event, ToolBegun):
+            begins = not event.reading and not self._begun
+            self._begun = self._begun or begins
+            await self._ledger.surely(lambda work: self._tool(work, event, begins))
+
+    async def asked(self, question: Question) -> str | None:
+        turn = await self._ledger.store.turn(self._turn.id) or self._turn
+        inputs = [await self._ledger.store.message(one) for one in turn.inputs]
+        by_peer = turn.peer_read or any(one is None or not one.from_person for one in inputs)
+        return await self._questions.ask(turn, question, by_peer=by_peer)
+
+    async def _tool(self, work: Work, event: ToolBegun, begins: bool) -> None:
+        current = await work.turn(self._turn.id)
+        if current is None or not current.live:
+            return
+        if begins and not current.tools_begun:
+            work.put(replace(current, tools_begun=True))
+        for ident in current.inputs:
+            message = await work.message(ident)
+            if message is not None:
+                work.step(StepKind.TOOL, message, name=event.name[:200])
+
+
+async def start_turn(work: Work, session: Session, turn: Turn, message: Message) -> None:
+    """Leases an input to a new turn, in one change with the turn itself."""
+    leased = replace(message.to_leased(turn.id), woken_at=message.woken_at or work.now)
+    work.put(leased)
+    work.put(turn)
+    work.step(StepKind.LEASED, leased, epoch=leased.epoch)
+    if message.woken_at is None:
+        work.step(StepKind.WOKEN, leased, turn=turn.id, agent=session.agent)
+    if message.intent is not Intent.INPUT:
+        await show_status(work, leased, "woken" if message.woken_at is None else "woken again")
