@@ -1,6 +1,6 @@
 """The store in dicts. It keeps nothing beyond the process, and searches by looking at everything."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from adapters.memory.tables import Tables
@@ -185,6 +185,14 @@ class MemoryStore:
         return self._all(
             Update,
             lambda update: update.source == source and update.handled_at is None and update.error is None,
+            by=lambda update: update.number,
+        )
+
+    async def updates(self, source: str, numbers: Sequence[int]) -> list[Update]:
+        wanted = set(numbers)
+        return self._all(
+            Update,
+            lambda update: update.source == source and update.number in wanted,
             by=lambda update: update.number,
         )
 

@@ -1,4 +1,4 @@
--- What the store reads. Every query is answered by an index of the schema.
+-- What the store reads. No query but `sessions` looks through a table.
 
 -- name: session
 SELECT * FROM sessions WHERE id = :session;
@@ -57,7 +57,9 @@ SELECT min(at) FROM (
 );
 
 -- name: due_sessions
-SELECT DISTINCT recipient FROM messages WHERE state = 'queued' AND due_at <= :now ORDER BY recipient;
+SELECT DISTINCT recipient FROM messages INDEXED BY messages_due
+WHERE state = 'queued' AND due_at <= :now
+ORDER BY recipient;
 
 -- name: inbox_size
 SELECT count(*) FROM messages
@@ -86,7 +88,7 @@ SELECT * FROM requests WHERE asker = :asker AND state = 'open' ORDER BY id;
 SELECT * FROM requests WHERE asked = :asked AND state = 'open' ORDER BY id;
 
 -- name: overdue_requests
-SELECT requests.* FROM requests
+SELECT requests.* FROM requests INDEXED BY requests_expiring
 JOIN messages ON messages.id = requests.id
 WHERE requests.state = 'open' AND requests.expires_at <= :now AND messages.state = 'settled'
 ORDER BY requests.id
@@ -123,6 +125,11 @@ SELECT * FROM posts WHERE place = :place AND receipt = :receipt ORDER BY id DESC
 
 -- name: unhandled
 SELECT * FROM updates WHERE source = :source AND handled_at IS NULL AND error IS NULL ORDER BY number;
+
+-- name: updates
+SELECT * FROM updates
+WHERE source = :source AND number IN (SELECT value FROM json_each(:numbers))
+ORDER BY number;
 
 -- name: last_update
 SELECT max(number) FROM updates WHERE source = :source;

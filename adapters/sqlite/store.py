@@ -1,7 +1,9 @@
 """The store in one SQLite file: one writer that commits in groups, and a reader beside it."""
 
 import asyncio
+import json
 import sqlite3
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -174,6 +176,9 @@ class SqliteStore:
 
     async def unhandled(self, source: str) -> list[Update]:
         return await self._reader.all(Update, "unhandled", source=source)
+
+    async def updates(self, source: str, numbers: Sequence[int]) -> list[Update]:
+        return await self._reader.all(Update, "updates", source=source, numbers=json.dumps(list(numbers)))
 
     async def last_update(self, source: str) -> int | None:
         last: int | None = await self._reader.value("last_update", source=source)

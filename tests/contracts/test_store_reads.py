@@ -1,0 +1,342 @@
+"""What each read gives, and in which order."""
+
+from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
+from bridge.message import Intent, Message, Origin, Outcome, State
+from bridge.ports.store import Change, Store
+from bridge.post import PostKind, PostState
+from bridge.request import Answer
+from bridge.turn import TurnState
+from tests.contracts.entities import (
+    CAREER,
+    DESK,
+    FINANCE,
+    HOME,
+    TALK,
+    binding,
+    message,
+    post,
+    request,
+    session,
+    step,
+    turn,
+    update,
+    verdict,
+)
+
+
+def ids(found: list[Message]) -> list[str]:
+    return [one.id for one in found]
+
+
+def settled(id: str, *, at: float = 50.0, **other: object) -> Message:
+    return message(id, state=State.SETTLED, outcome=Outcome.ACKED, settled_at=at, **other)
+
+
+async def test_an_empty_store_has_nothing(store: Store) -> None:
+    assert await store.sessions() == []
+    assert await store.queue(CAREER) == []
+    assert await store.waiting_sessions() == []
+    assert await store.next_due(0.0) is None
+    assert await store.unsettled() == {}
+    assert await store.queued() == (0, None)
+    assert await store.inbox_size(CAREER) == 0
+    assert await store.last_update("telegram") is None
+    assert await store.live_turn(CAREER) is None
+    assert await store.post_at(HOME, "1") is None
+
+
+async def test_sessions_come_by_id_with_the_closed_ones(store: Store) -> None:
+    await store.commit(Change(puts=[session(FINANCE), session(DESK, closed_at=5.0), session(CAREER)]))
+    assert [one.id for one in await store.sessions()] == [CAREER, DESK, FINANCE]
+
+
+async def test_places_of_a_session_come_oldest_first(store: Store) -> None:
+    names = {"cli:late": (9.0, DESK), "cli:early": (1.0, DESK), "cli:other": (0.0, CAREER), "cli:none": (0.0, None)}
+    await store.commit(Change(puts=[binding(Place(name), bound_at=at, session=of) for name, (at, of) in names.items()]))
+    assert [one.place for one in await store.places(DESK)] == ["cli:early", "cli:late"]
+
+
+async def test_a_queue_has_people_first_then_whoever_queued_first(store: Store) -> None:
+    await store.commit(
+        Change(
+            puts=[
+                message("m-9", queued_at=1.0),
+                message("m-1", queued_at=2.0),
+                message("m-3", queued_at=3.0, origin=Origin.USER),
+                message("m-2", queued_at=3.0, origin=Origin.USER, intent=Intent.INPUT),
+                message("m-4", queued_at=0.5, origin=Origin.SYSTEM),
+                message("m-5", queued_at=0.1, state=State.HELD),
+                message("m-6", queued_at=0.1, recipient=FINANCE),
+                message("m-7", queued_at=0.1, state=State.LEASED, turn="t-1"),
+                settled("m-8", queued_at=0.1),
+            ]
+        )
+    )
+    assert ids(await store.queue(CAREER)) == ["m-2", "m-3", "m-4", "m-9", "m-1"]
+
+
+async def test_an_inbox_has_all_unsettled_mail_in_the_order_of_its_acceptance(store: Store) -> None:
+    await store.commit(
+        Change(
+            puts=[
+                message("m-5", accepted_at=1.0, state=State.PARKED),
+                message("m-1", accepted_at=2.0, state=State.LEASED, turn="t-1"),
+                message("m-3", accepted_at=2.0, intent=Intent.REPLY),
+                message("m-2", accepted_at=2.0, state=State.HELD),
+                message("m-4", accepted_at=0.5, intent=Intent.INPUT, origin=Origin.USER),
+                message("m-6", accepted_at=0.5, recipient=FINANCE, intent=Intent.INFORM),
+                settled("m-7", accepted_at=0.5),
+            ]
+        )
+    )
+    assert ids(await store.inbox(CAREER)) == ["m-5", "m-1", "m-2", "m-3"]
+    assert await store.unsettled() == {CAREER: 4, FINANCE: 1}
+
+
+async def test_inbox_size_follows_takes_room(store: Store) -> None:
+    every = [
+        message(f"m-{state}-{intent}-{origin}", state=state, intent=intent, origin=origin)
+        for state in (State.HELD, State.QUEUED, State.LEASED, State.PARKED)
+        for intent in Intent
+        for origin in Origin
+    ]
+    await store.commit(Change(puts=[*every, settled("m-0"), message("m-1", recipient=FINANCE)]))
+    assert await store.inbox_size(CAREER) == sum(one.takes_room for one in every)
+
+
+async def test_taken_are_the_messages_leased_by_the_turn(store: Store) -> None:
+    await store.commit(
+        Change(
+            puts=[
+                message("m-1", queued_at=3.0, state=State.LEASED, turn="t-1"),
+                message("m-3", queued_at=2.0, state=State.LEASED, turn="t-1"),
+                message("m-2", queued_at=2.0, state=State.LEASED, turn="t-1"),
+                message("m-4", queued_at=1.0, state=State.LEASED, turn="t-2"),
+                message("m-5", queued_at=1.0, state=State.PARKED, turn="t-1"),
+                settled("m-6", queued_at=1.0, turn="t-1"),
+            ]
+        )
+    )
+    assert ids(await store.taken(TurnId("t-1"))) == ["m-2", "m-3", "m-1"]
+
+
+async def test_read_by_gives_what_is_leased_or_newly_settled_and_was_read(store: Store) -> None:
+    await store.commit(
+        Change(
+            puts=[
+                message("m-1", state=State.LEASED, turn="t-1", read_at=30.0),
+                message("m-2", state=State.LEASED, turn="t-1"),
+                message("m-3", state=State.PARKED, turn="t-1", read_at=30.0),
+                settled("m-4", at=50.0, read_at=31.0),
+                settled("m-5", at=49.9, read_at=31.0),
+                settled("m-6", at=60.0),
+                settled("m-7", at=60.0, read_at=31.0, recipient=FINANCE),
+            ]
+        )
+    )
+    assert set(ids(await store.read_by(CAREER, 50.0))) == {"m-1", "m-4"}
+
+
+async def test_waiting_and_due_sessions_are_those_with_a_queued_message(store: Store) -> None:
+    await store.commit(
+        Change(
+            puts=[
+                message("m-1", recipient=FINANCE, due_at=20.0),
+                message("m-2", recipient=FINANCE, due_at=30.0),
+                message("m-3", recipient=CAREER, due_at=20.5),
+                message("m-4", recipient=DESK, state=State.HELD, due_at=1.0),
+            ]
+        )
+    )
+    assert sorted(await store.waiting_sessions()) == [CAREER, FINANCE]
+    assert await store.due_sessions(20.0) == [FINANCE]
+    assert await store.due_sessions(19.9) == []
+    assert sorted(await store.due_sessions(20.5)) == [CAREER, FINANCE]
+
+
+async def test_a_life_ends_at_its_time_unless_leased_or_settled(store: Store) -> None:
+    await store.commit(
+        Change(
+            puts=[
+                message("m-1", expires_at=100.0),
+                message("m-2", expires_at=99.0, state=State.HELD),
+                message("m-3", expires_at=98.0, state=State.PARKED),
+                message("m-4", expires_at=97.0, state=State.LEASED, turn="t-1"),
+                settled("m-5", expires_at=96.0),
+                message("m-6", expires_at=100.1),
+            ]
+        )
+    )
+    assert ids(await store.ended_lives(100.0, 10)) == ["m-3", "m-2", "m-1"]
+    assert ids(await store.ended_lives(100.0, 2)) == ["m-3", "m-2"]
+
+
+async def test_next_due_is_the_first_time_to_come_of_messages_and_posts(store: Store) -> None:
+    await store.commit(
+        Change(
+            puts=[
+                message("m-1", due_at=50.0, expires_at=90.0),
+                message("m-2", due_at=20.0, expires_at=85.0, state=State.LEASED, turn="t-1"),
+                message("m-3", due_at=21.0, expires_at=80.0, state=State.HELD),
+                post("p-1", due_at=60.0),
+                post("p-2", due_at=10.0, state=PostState.SENT),
+            ]
+        )
+    )
+    assert await store.next_due(0.0) == 50.0
+    assert await store.next_due(49.9) == 50.0
+    assert await store.next_due(50.0) == 60.0
+    assert await store.next_due(60.0) == 80.0
+    assert await store.next_due(80.0) == 90.0
+    assert await store.next_due(90.0) is None
+
+
+async def test_queued_counts_all_that_wait_and_names_the_oldest(store: Store) -> None:
+    await store.commit(
+        Change(puts=[message("m-1", queued_at=7.0), message("m-2", queued_at=5.0, recipient=DESK), settled("m-3")])
+    )
+    assert await store.queued() == (2, 5.0)
+
+
+async def test_requests_are_found_by_parent_asker_and_asked(store: Store) -> None:
+    closed = request("m-2", parent="m-0", state=Answer.FAILED, closed_at=5.0)
+    await store.commit(
+        Change(
+            puts=[
+                request("m-3", parent="m-0"),
+                closed,
+                request("m-1", parent="m-0", asked=FINANCE),
+                request("m-4", asker=FINANCE),
+            ]
+        )
+    )
+    assert [one.id for one in await store.requests_for(MessageId("m-0"))] == ["m-1", "m-2", "m-3"]
+    assert [one.id for one in await store.open_requests_of(DESK)] == ["m-1", "m-3"]
+    assert [one.id for one in await store.open_requests_to(CAREER)] == ["m-3", "m-4"]
+
+
+async def test_an_overdue_request_is_open_past_its_life_though_delivered(store: Store) -> None:
+    await store.commit(
+        Change(
+            puts=[
+                *(request(f"m-{n}", expires_at=100.0) for n in (3, 1, 4)),
+                request("m-2", expires_at=100.1),
+                request("m-5", expires_at=90.0, state=Answer.ANSWERED, closed_at=80.0),
+                *(settled(f"m-{n}") for n in (1, 2, 3, 5)),
+                message("m-4"),
+            ]
+        )
+    )
+    assert [one.id for one in await store.overdue_requests(100.0, 10)] == ["m-1", "m-3"]
+    assert [one.id for one in await store.overdue_requests(100.0, 1)] == ["m-1"]
+
+
+async def test_live_turns_are_those_that_start_or_run(store: Store) -> None:
+    await store.commit(
+        Change(
+            puts=[
+                turn("t-3", session=CAREER, state=TurnState.RUNNING),
+                turn("t-1", session=FINANCE),
+                turn("t-2", session=CAREER, state=TurnState.COMPLETED, ended_at=30.0),
+            ]
+        )
+    )
+    assert [one.id for one in await store.live_turns()] == ["t-1", "t-3"]
+    live = await store.live_turn(CAREER)
+    assert live is not None
+    assert live.id == "t-3"
+    assert await store.live_turn(DESK) is None
+
+
+async def test_pending_posts_of_a_place_come_finals_first_then_as_they_were_made(store: Store) -> None:
+    there = Place("web:there")
+    await store.commit(
+        Change(
+            puts=[
+                post("p-4", created_at=1.0),
+                post("p-3", created_at=1.0, kind=PostKind.PROGRESS),
+                post("p-2", created_at=3.0, kind=PostKind.FINAL),
+                post("p-5", created_at=2.0, kind=PostKind.FINAL),
+                post("p-1", created_at=2.5, place=there),
+                post("p-6", created_at=9.0, place=there, kind=PostKind.FINAL),
+                post("p-7", created_at=0.0, state=PostState.SENT),
+                post("p-8", created_at=0.0, due_at=10.1),
+                post("p-9", created_at=0.0, place=Place("webby:home")),
+            ]
+        )
+    )
+    found = await store.pending_posts("web", 10.0)
+    assert [one.id for one in found if one.place == HOME] == ["p-5", "p-2", "p-3", "p-4"]
+    assert [one.id for one in found if one.place == there] == ["p-6", "p-1"]
+    assert len(found) == 6
+
+
+async def test_a_sent_post_is_found_by_its_receipt_at_its_place(store: Store) -> None:
+    await store.commit(
+        Change(
+            puts=[
+                post("p-1", receipt="7", state=PostState.SENT),
+                post("p-2", receipt="7", place=Place("web:there")),
+                post("p-3"),
+            ]
+        )
+    )
+    found = await store.post_at(HOME, "7")
+    assert found is not None
+    assert found.id == "p-1"
+    assert await store.post_at(HOME, "8") is None
+
+
+async def test_unhandled_updates_come_by_number_without_what_was_set_aside(store: Store) -> None:
+    await store.commit(
+        Change(
+            puts=[
+                update(12),
+                update(9),
+                update(10, handled_at=20.0),
+                update(11, error="unreadable"),
+                update(99, source="web"),
+            ]
+        )
+    )
+    assert [one.number for one in await store.unhandled("telegram")] == [9, 12]
+    assert await store.last_update("telegram") == 12
+    assert await store.last_update("web") == 99
+
+
+async def test_kept_updates_are_found_by_their_numbers(store: Store) -> None:
+    await store.commit(Change(puts=[update(12), update(9, handled_at=20.0), update(10), update(11, source="web")]))
+    found = await store.updates("telegram", [12, 9, 11, 12, 7])
+    assert [one.number for one in found] == [9, 12]
+    assert await store.updates("telegram", []) == []
+
+
+async def test_records_come_by_time_then_id(store: Store) -> None:
+    await store.commit(
+        Change(
+            verdicts=[
+                verdict("v-2", at=5.0),
+                verdict("v-1", at=5.0),
+                verdict("v-3", at=4.0),
+                verdict("v-4", conversation=None),
+            ],
+            steps=[
+                step("s-2", at=5.0),
+                step("s-1", at=5.0, message="m-2", cause="m-1", detail={"rule": "1", "tries": [1, {"a": None}]}),
+                step("s-3", at=4.0, message=None, cause="m-1"),
+                step("s-4", message="m-2", conversation=ConversationId("talk-2")),
+            ],
+        )
+    )
+    assert [one.id for one in await store.verdicts(TALK)] == ["v-3", "v-1", "v-2"]
+    assert [one.id for one in await store.steps("m-1")] == ["s-3", "s-1", "s-2"]
+    assert [one.id for one in await store.steps("m-2")] == ["s-1", "s-4"]
+    assert [one.id for one in await store.steps(TALK)] == ["s-3", "s-1", "s-2"]
+    assert (await store.steps("m-2"))[0].detail == {"rule": "1", "tries": [1, {"a": None}]}
+
+
+async def test_a_read_sees_what_was_committed_before_it(store: Store) -> None:
+    for n in range(20):
+        of = SessionId(f"default/s-{n}")
+        await store.commit(Change(puts=[session(of)]))
+        assert await store.session(of) == session(of, version=1)

@@ -1,0 +1,68 @@
+"""Databases of older and newer versions."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from adapters.sqlite import migrate as migrations
+from adapters.sqlite.migrate import NewerSchema, known_migrations, migrate, schema_of
+from adapters.sqlite.store import open_store
+from bridge.ports.store import Change
+from tests.contracts.entities import CAREER, message
+
+
+def schema(path: Path) -> list[tuple[str, str, str]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name").fetchall()
+
+
+async def test_a_database_migrated_step_by_step_equals_a_fresh_one(tmp_path: Path) -> None:
+    stepwise, fresh = tmp_path / "stepwise.db", tmp_path / "fresh.db"
+    for number in known_migrations():
+        with closing(sqlite3.connect(stepwise, isolation_level=None)) as connection:
+            migrate(connection, upto=number)
+            assert schema_of(connection) == number
+    await (await open_store(fresh)).close()
+    assert schema(stepwise) == schema(fresh)
+
+
+async def test_opening_again_migrates_nothing_and_keeps_everything(tmp_path: Path) -> None:
+    path = tmp_path / "tieline.db"
+    store = await open_store(path)
+    await store.commit(Change(puts=[message()]))
+    await store.close()
+    before = schema(path)
+    again = await open_store(path)
+    assert [one.id for one in await again.queue(CAREER)] == ["m-1"]
+    await again.close()
+    assert schema(path) == before
+
+
+async def test_a_newer_database_is_refused_untouched_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "tieline.db"
+    await (await open_store(path)).close()
+    newer = max(known_migrations()) + 1
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("INSERT INTO migrations (number, name) VALUES (?, 'of the future')", (newer,))
+    before = path.read_bytes()
+    with pytest.raises(NewerSchema, match="install the Tieline") as refused:
+        await open_store(path)
+    assert (refused.value.found, refused.value.known) == (newer, newer - 1)
+    assert path.read_bytes() == before
+
+
+def test_migrations_are_numbered_without_a_gap() -> None:
+    assert list(known_migrations()) == list(range(1, len(known_migrations()) + 1))
+
+
+def test_a_migration_that_fails_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = known_migrations()
+    bad = {**known, len(known) + 1: ("bad", "CREATE TABLE halves (a);\nCREATE TABLE halves (a);")}
+    monkeypatch.setattr(migrations, "known_migrations", lambda: bad)
+    with closing(sqlite3.connect(tmp_path / "tieline.db", isolation_level=None)) as connection:
+        with pytest.raises(sqlite3.OperationalError):
+            migrate(connection)
+        assert schema_of(connection) == len(known)
+        assert connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'halves'").fetchone() is None
