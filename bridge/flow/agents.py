@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bridge.flow.ledger import Ledger
@@ -25,8 +25,9 @@ class _Running:
 
 
 class Agents:
-    def __init__(self, ledger: Ledger, runtime: Runtime, tasks: asyncio.TaskGroup) -> None:
+    def __init__(self, ledger: Ledger, runtime: Runtime, tasks: asyncio.TaskGroup, tools: Mapping[str, str]) -> None:
         self._ledger = ledger
+        self._tools = tools
         self._runtime = runtime
         self._tasks = tasks
         self._running: dict[SessionId, _Running] = {}
@@ -48,7 +49,9 @@ class Agents:
         token = f"{self._ledger.randomness.getrandbits(256):064x}"
         digest = _digest(token)
         self._tokens[digest] = session.id
-        launch = Launch(session.id, session.agent, session.cwd or "~", session.alias, {TOKEN_VARIABLE: token})
+        launch = Launch(
+            session.id, session.agent, session.cwd or "~", session.alias, {**self._tools, TOKEN_VARIABLE: token}
+        )
         try:
             agent = await self._runtime.start(launch)
         except BaseException:

@@ -1,7 +1,6 @@
 """The exchange: the core put together, and the one surface that the shell, the tools and the chats call."""
 
 import asyncio
-import os
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
@@ -41,13 +40,18 @@ from bridge.views import AnswerView, Mail, Receipt, Received, Send, SessionView,
 
 class Exchange:
     """Use it as an asynchronous context: within it the lanes, the outbox and the timekeeper run. Leaving it
-    drains: no further turn begins, running ones have `stop_grace_s` to end, then the agents are closed."""
+    drains: no further turn begins, running ones have `stop_grace_s` to end, then the agents are closed.
+
+    `tools` is the environment of the agents' tool server, beside the token of each. `health` is what the
+    status shows of the chat, or None where none is configured.
+    """
 
     def __init__(
         self,
         *,
         profile: str,
         version: str,
+        pid: int,
         store: Store,
         store_name: str,
         policy: Policy,
@@ -56,9 +60,11 @@ class Exchange:
         clock: Clock,
         randomness: Randomness,
         limits: Limits,
+        tools: Mapping[str, str],
         health: Callable[[], Mapping[str, object] | None] = lambda: None,
     ) -> None:
         self._version = version
+        self._pid = pid
         self._store_name = store_name
         self._health = health
         self._chats = chats
@@ -68,7 +74,7 @@ class Exchange:
         self._started_at = clock.now()
         self._background: list[asyncio.Task[None]] = []
         waits = Waits()
-        self._agents = Agents(self._ledger, runtime, self._tasks)
+        self._agents = Agents(self._ledger, runtime, self._tasks, tools)
         questions = Questions(self._ledger)
         self._turns = Turns(self._ledger, self._agents, questions)
         self._dispatch = Dispatch(self._ledger, self._turns, self._tasks)
@@ -218,7 +224,7 @@ class Exchange:
         ]
         health = self._health()
         return StatusView(
-            pid=os.getpid(),
+            pid=self._pid,
             version=self._version,
             profile=self.directory.profile,
             uptime_s=round(now - self._started_at, 3),

@@ -1,6 +1,7 @@
 """Running a turn: agent, prompt, what happens in it, and its end (DESIGN §5)."""
 
 import asyncio
+import logging
 from dataclasses import dataclass, replace
 
 from bridge import wording
@@ -17,6 +18,10 @@ from bridge.post import PostKind
 from bridge.session import Session
 from bridge.trace import StepKind
 from bridge.turn import Failure, FailureKind, Turn, TurnState
+
+_STOPPED = Result("", "cancelled", cancelled=True)
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -41,10 +46,8 @@ class Turns:
         run = self._runs[turn.session] = _Run(turn)
         try:
             async with asyncio.TaskGroup() as group:
-                run.task = group.create_task(self._result(run))
-            result = Result("", "cancelled", cancelled=True) if run.task.cancelled() else run.task.result()
-            if run.stopped and not result.cancelled:
-                result = replace(result, cancelled=True)
+                run.task = group.create_task(self._guarded(run))
+            result = _STOPPED if run.stopped or run.task.cancelled() else run.task.result()
             await self._ledger.surely(lambda work: end_turn(work, turn, result))
         finally:
             del self._runs[turn.session]
@@ -68,6 +71,16 @@ class Turns:
     def running(self) -> int:
         return len(self._runs)
 
+    async def _guarded(self, run: _Run) -> Result:
+        try:
+            return await self._result(run)
+        except Exception as defect:
+            # A defect of ours or of a runtime must leave neither the lane nor the turn behind as they are.
+            log.exception("%s: its turn ended by a defect", run.turn.session)
+            if run.agent is not None:
+                await self._agents.retire(run.turn.session)
+            return Result("", "failed", Failure(FailureKind.CRASH, f"an internal error: {type(defect).__name__}"))
+
     async def _result(self, run: _Run) -> Result:
         turn = run.turn
         session = await self._ledger.store.session(turn.session)
@@ -81,7 +94,7 @@ class Turns:
         listener = _Listener(self._ledger, self._questions, turn)
         prompt = await self._ledger.do(lambda work: self._prompted(work, turn, session, agent))
         if run.stopped:
-            return Result("", "cancelled", cancelled=True)
+            return _STOPPED
         async with asyncio.TaskGroup() as group:
             showing = group.create_task(listener.progress.run())
             try:

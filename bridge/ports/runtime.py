@@ -20,7 +20,8 @@ class Context(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What a session's agent is started with. `secrets` go into the environment of its tool server only."""
+    """What a session's agent is started with. `secrets` are the environment of its tool
+    server, and go nowhere else."""
 
     session: SessionId
     agent: str

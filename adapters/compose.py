@@ -1,0 +1,119 @@
+"""The composition root: the one place that knows which adapter stands behind which port."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+
+from adapters.acp import AcpRuntime, AgentSpec, Times
+from adapters.api.server import ControlServer
+from adapters.mcp import server as mcp
+from adapters.settings.model import PeerText, SessionSettings, Settings
+from adapters.sqlite.store import open_store
+from adapters.system import SystemClock, system_randomness
+from adapters.telegram.chat import TelegramChat
+from adapters.telegram.config import TelegramConfig
+from bridge.flow.directory import Declared
+from bridge.flow.exchange import Exchange
+from bridge.ids import handle_of
+from bridge.ports.chat import Chat
+from policy.decide import Rules
+
+TOOL_SERVER = (sys.executable, "-P", "-m", "adapters.main", "mcp")
+"""What an agent starts as its tool server. With -P the agent's directory cannot shadow our packages."""
+
+
+@asynccontextmanager
+async def bridge(
+    settings: Settings, environ: Mapping[str, str], *, chats: Sequence[Chat] = ()
+) -> AsyncIterator[Exchange]:
+    """A bridge that accepts, until the context is left. `chats` are further chats beside the configured ones."""
+    clock = SystemClock()
+    telegram = _telegram(settings, clock)
+    every: dict[str, Chat] = {chat.scheme: chat for chat in chats}
+    if telegram is not None:
+        every[telegram.scheme] = telegram
+    store = await open_store(settings.home / "tieline.db")
+    try:
+        exchange = Exchange(
+            profile=settings.profile,
+            version=_version(),
+            pid=os.getpid(),
+            store=store,
+            store_name="sqlite",
+            policy=Rules(settings.rules),
+            runtime=_runtime(settings, environ, clock),
+            chats=every,
+            clock=clock,
+            randomness=system_randomness(),
+            limits=settings.limits,
+            tools={"TIELINE_HOME": str(settings.home)},
+            health=telegram.health if telegram is not None else lambda: None,
+        )
+        control = ControlServer(
+            exchange, settings.home / "run" / "control.sock", mcp=partial(mcp.serve, exchange=exchange)
+        )
+        async with exchange, asyncio.TaskGroup() as serving:
+            await exchange.start([_declared(one) for one in settings.sessions])
+            served = serving.create_task(control.serve())
+            accepting = serving.create_task(control.accepting.wait())
+            await asyncio.wait([served, accepting], return_when=asyncio.FIRST_COMPLETED)
+            # What is slow to import follows once the bridge accepts.
+            slow = [serving.create_task(mcp.preload())]
+            if telegram is not None:
+                slow.append(serving.create_task(telegram.run(exchange.inbound)))
+            try:
+                yield exchange
+            finally:
+                for task in [*slow, accepting]:
+                    task.cancel()
+                await control.close()
+    finally:
+        await store.close()
+
+
+def _telegram(settings: Settings, clock: SystemClock) -> TelegramChat | None:
+    given = settings.telegram
+    if given is None:
+        return None
+    config = TelegramConfig(given.token, given.base_url, given.operators, given.users, given.chats)
+    return TelegramChat(config, clock)
+
+
+def _runtime(settings: Settings, environ: Mapping[str, str], clock: SystemClock) -> AcpRuntime:
+    specs = {
+        name: AgentSpec(
+            name=name,
+            command=agent.command,
+            env=agent.env,
+            env_pass=agent.env_pass,
+            embed=agent.peer_text is PeerText.EMBED,
+        )
+        for name, agent in settings.agents.items()
+    }
+    times = Times(start_s=settings.limits.start_timeout_s, stop_s=settings.limits.stop_grace_s)
+    return AcpRuntime(specs, tool_server=TOOL_SERVER, base=environ, clock=clock, times=times)
+
+
+def _declared(session: SessionSettings) -> Declared:
+    return Declared(
+        handle=handle_of(session.id),
+        title=session.title,
+        kind=session.kind,
+        agent=session.agent,
+        cwd=session.cwd,
+        project=session.project,
+        tags=session.tags,
+        accept_wake=session.accept_wake,
+        places=session.places,
+    )
+
+
+def _version() -> str:
+    try:
+        return version("tieline")
+    except PackageNotFoundError:
+        return "0"

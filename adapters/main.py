@@ -1,0 +1,26 @@
+"""The command `tieline`. It imports no more than the command at hand needs."""
+
+import sys
+from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code (DESIGN §7)."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    match arguments[:1]:
+        case ["run"]:
+            from adapters.run import run  # noqa: PLC0415 - the bridge itself: settings, server, store
+
+            return run(arguments[1:])
+        case ["demo"]:
+            from adapters.demo.play import demo  # noqa: PLC0415
+
+            return demo(arguments[1:])
+        case _:
+            from adapters.cli.main import main as command  # noqa: PLC0415 - light: answers in a tenth of a second
+
+            return command(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""`tieline run`: the bridge as a process."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from adapters.compose import bridge
+from adapters.settings.load import load
+from adapters.settings.model import Settings
+from adapters.settings.problems import SettingsError
+from adapters.sqlite.lock import HomeLocked
+from bridge.errors import Refused
+
+OK, FAILED, NOT_NOW, CONFIG, USAGE = 0, 70, 75, 78, 64
+
+
+def run(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
+    """Runs until SIGTERM or SIGINT, then drains. Its first line on stdout says that it accepts (DESIGN §7)."""
+    if set(arguments) - {"--json"}:
+        print("usage: tieline run\nRuns the bridge of TIELINE_HOME (default ~/.tieline).", file=sys.stderr)
+        return OK if set(arguments) <= {"-h", "--help", "--json"} else USAGE
+    home = Path(environ.get("TIELINE_HOME") or "~/.tieline").expanduser().absolute()
+    try:
+        settings = load(home, environ)
+    except SettingsError as error:
+        print(error, file=sys.stderr)
+        return CONFIG
+    try:
+        return asyncio.run(_serve(settings, environ))
+    except HomeLocked as error:
+        print(error, file=sys.stderr)
+        return NOT_NOW
+    except Refused as error:
+        print(f"{error.reason}. {error.remedy}", file=sys.stderr)
+        return FAILED
+
+
+async def _serve(settings: Settings, environ: Mapping[str, str]) -> int:
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    async with bridge(settings, environ):
+        socket = str(settings.home / "run" / "control.sock")
+        ready = {"event": "ready", "pid": os.getpid(), "socket": socket, "web": None}
+        print(json.dumps(ready), flush=True)
+        await stopping.wait()
+    return OK

@@ -1,0 +1,66 @@
+"""A chat that keeps what is shown, as people would see it."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from bridge.ids import Place
+from bridge.ports.chat import NotDelivered
+from bridge.post import Post
+
+
+class FakeChat:
+    """`bridge.ports.chat.Chat` of the scheme `room`. `guests` are the people who may talk, `open` whether an
+    operator attends, `fault` is asked before each delivery and may raise."""
+
+    def __init__(self, scheme: str = "room") -> None:
+        self._scheme = scheme
+        self._changed = asyncio.Condition()
+        self.posts: dict[str, Post] = {}
+        self.deliveries: list[Post] = []
+        self.guests: set[str] = set()
+        self.open = True
+        self.limit = 4_000
+        self.fault: Callable[[Post], Exception | None] = lambda post: None
+
+    @property
+    def scheme(self) -> str:
+        return self._scheme
+
+    def split(self, text: str) -> Sequence[str]:
+        return [text[start : start + self.limit] for start in range(0, len(text), self.limit)]
+
+    def may_talk(self, person: str, place: Place) -> bool:
+        return person in self.guests
+
+    def attended(self, place: Place) -> bool:
+        return self.open
+
+    async def deliver(self, post: Post) -> str:
+        if error := self.fault(post):
+            raise error
+        if post.receipt is None and post.key in self.posts:
+            raise NotDelivered("it was sent already")
+        receipt = post.receipt or str(len(self.posts) + 1)
+        async with self._changed:
+            self.posts[post.key] = post
+            self.deliveries.append(post)
+            self._changed.notify_all()
+        return receipt
+
+    async def seen(self, place: str, part: str) -> Post:
+        """Waits until a post at `place` shows `part`."""
+        found: list[Post] = []
+
+        def shown() -> bool:
+            found[:] = [one for one in self.posts.values() if one.place == place and part in one.text]
+            return bool(found)
+
+        try:
+            async with asyncio.timeout(5), self._changed:
+                await self._changed.wait_for(shown)
+        except TimeoutError:
+            raise AssertionError(f"{place} never showed {part!r}, but {self.texts(place)}") from None
+        return found[0]
+
+    def texts(self, place: str) -> list[str]:
+        return [post.text for post in self.posts.values() if post.place == place]

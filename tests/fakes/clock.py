@@ -1,0 +1,44 @@
+"""A clock that a test moves."""
+
+import asyncio
+
+
+class ManualClock:
+    """`bridge.ports.clock.Clock`: time stands still until `advance` is called."""
+
+    def __init__(self, now: float = 1_800_000_000.0) -> None:
+        self._now = now
+        self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
+
+    def now(self) -> float:
+        return self._now
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds <= 0:
+            await asyncio.sleep(0)
+            return
+        sleeper: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._sleepers.append((self._now + seconds, sleeper))
+        await sleeper
+
+    async def advance(self, seconds: float) -> None:
+        """Moves the time, waking each sleeper at its own moment."""
+        until = self._now + seconds
+        while True:
+            await settled()
+            due = sorted((at for at, sleeper in self._sleepers if at <= until and not sleeper.done()))
+            if not due:
+                break
+            self._now = max(self._now, due[0])
+            for at, sleeper in self._sleepers:
+                if at <= self._now and not sleeper.done():
+                    sleeper.set_result(None)
+            self._sleepers = [(at, sleeper) for at, sleeper in self._sleepers if not sleeper.done()]
+        self._now = until
+        await settled()
+
+
+async def settled(rounds: int = 200) -> None:
+    """Lets everything run that can run without the time's moving."""
+    for _ in range(rounds):
+        await asyncio.sleep(0)

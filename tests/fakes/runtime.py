@@ -1,0 +1,126 @@
+"""Agents as coroutines, behind the port of the runtime."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from bridge.ids import SessionId
+from bridge.ports.runtime import Agent, Context, Launch, Listener, Prompt, Result, StartFailed
+from bridge.turn import Failure, Process
+
+Behaviour = Callable[["FakeAgent", Prompt], Awaitable[str | Result]]
+
+
+class FakeAgent:
+    """One running agent. `listener` is that of the running prompt, and `token` what its tools would present."""
+
+    def __init__(self, runtime: "FakeRuntime", launch: Launch, number: int, context: Context) -> None:
+        self._runtime = runtime
+        self._prompt: asyncio.Task[str | Result] | None = None
+        self._cancelled = False
+        self._process = Process(100_000 + number, f"birth-{number}")
+        self._context = context
+        self._alias = launch.alias if context is Context.RESUMED and launch.alias else f"context-{number}"
+        self.session = launch.session
+        self.token = launch.secrets["TIELINE_TOKEN"]
+        self.listener: Listener | None = None
+        self.is_alive = True
+        self.closed = False
+
+    @property
+    def process(self) -> Process:
+        return self._process
+
+    @property
+    def alias(self) -> str:
+        return self._alias
+
+    @property
+    def context(self) -> Context:
+        return self._context
+
+    @property
+    def alive(self) -> bool:
+        return self.is_alive and not self.closed
+
+    async def prompt(self, prompt: Prompt, listener: Listener) -> Result:
+        assert self._prompt is None, "two prompts at once"
+        self.listener = listener
+        self._runtime.began(self.session, prompt)
+        behaviour = self._runtime.behaviours[self.session]
+        self._cancelled = False
+        self._prompt = asyncio.ensure_future(_run(behaviour, self, prompt))
+        try:
+            done = await self._prompt
+        except asyncio.CancelledError:
+            if not self._cancelled:
+                raise
+            return Result("", "cancelled", cancelled=True)
+        finally:
+            self._prompt.cancel()
+            self._prompt = None
+            self._runtime.ended(self.session)
+        return done if isinstance(done, Result) else Result(done, "end_turn")
+
+    async def cancel(self, grace_s: float) -> None:
+        if self._prompt is not None:
+            self._cancelled = True
+            self._prompt.cancel()
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+async def _run(behaviour: Behaviour, agent: FakeAgent, prompt: Prompt) -> str | Result:
+    return await behaviour(agent, prompt)
+
+
+async def _silent(agent: FakeAgent, prompt: Prompt) -> str:
+    return ""
+
+
+@dataclass
+class FakeRuntime:
+    """`bridge.ports.runtime.Runtime`. Give each session its behaviour; `failing` sessions do not start, and
+    `forgotten` ones have lost their context."""
+
+    behaviours: dict[str, Behaviour] = field(default_factory=dict)
+    failing: dict[str, Failure] = field(default_factory=dict)
+    forgotten: set[str] = field(default_factory=set)
+    embedding: set[str] = field(default_factory=set)
+    prompts: list[tuple[SessionId, Prompt]] = field(default_factory=list)
+    running: dict[str, int] = field(default_factory=dict)
+    most_at_once: dict[str, int] = field(default_factory=dict)
+    most_in_all: int = 0
+    agents: list[FakeAgent] = field(default_factory=list)
+    ended_processes: list[Process] = field(default_factory=list)
+
+    def knows(self, agent: str) -> bool:
+        return agent != "missing"
+
+    def embeds(self, agent: str) -> bool:
+        return agent in self.embedding
+
+    async def start(self, launch: Launch) -> Agent:
+        await asyncio.sleep(0)
+        if launch.session in self.failing:
+            raise StartFailed(self.failing[launch.session])
+        context = Context.NEW
+        if launch.alias is not None:
+            context = Context.LOST if launch.session in self.forgotten else Context.RESUMED
+        agent = FakeAgent(self, launch, len(self.agents) + 1, context)
+        self.behaviours.setdefault(launch.session, _silent)
+        self.agents.append(agent)
+        return agent
+
+    async def end(self, process: Process) -> None:
+        self.ended_processes.append(process)
+
+    def began(self, session: SessionId, prompt: Prompt) -> None:
+        self.prompts.append((session, prompt))
+        self.running[session] = self.running.get(session, 0) + 1
+        self.most_at_once[session] = max(self.most_at_once.get(session, 0), self.running[session])
+        self.most_in_all = max(self.most_in_all, sum(self.running.values()))
+
+    def ended(self, session: SessionId) -> None:
+        self.running[session] -= 1

@@ -1,0 +1,186 @@
+"""A whole exchange over the memory store, with agents as coroutines and a room for each session."""
+
+import random
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from adapters.memory.store import MemoryStore
+from bridge.caller import Caller
+from bridge.decision import Effect, Verb
+from bridge.errors import Refused
+from bridge.flow.directory import Declared
+from bridge.flow.exchange import Exchange
+from bridge.ids import MessageId, Place, SessionId
+from bridge.limits import Limits
+from bridge.message import Intent, Message, Origin
+from bridge.ports.chat import Heard, Person, Pressed
+from bridge.ports.store import Store
+from bridge.request import Request
+from bridge.session import Kind
+from bridge.views import AnswerView, Mail, Receipt, Received, Send
+from policy.decide import Rules
+from policy.rules import Rule
+from policy.selectors import selector
+from tests.fakes.chat import FakeChat
+from tests.fakes.clock import ManualClock, settled
+from tests.fakes.runtime import Behaviour, FakeAgent, FakeRuntime
+
+OPERATOR = Person("room:1", "Olga", operator=True)
+USER = Person("room:2", "Ugo", operator=False)
+ALL = (Verb.DISCOVER, Verb.SEND, Verb.ASK, Verb.WAKE)
+
+
+def rule(sender: str, recipient: str, verbs: Sequence[Verb] = ALL, effect: Effect = Effect.ALLOW) -> Rule:
+    return Rule((selector(sender),), (selector(recipient),), frozenset(verbs), effect, f"{sender}->{recipient}", None)
+
+
+def session(handle: str, *, agent: str | None = "fake", **more: object) -> Declared:
+    kind = Kind.CHAT if agent else Kind.SHELL
+    places = (room(handle),) if agent else ()
+    return Declared(handle, handle.title(), kind, agent=agent, **{"places": places, **more})  # type: ignore[arg-type]
+
+
+def room(handle: str) -> Place:
+    return Place(f"room:{handle}")
+
+
+def ident(handle: str) -> SessionId:
+    return SessionId(f"default/{handle}")
+
+
+class Tools:
+    """What an agent can call, with the identity that its token gives it."""
+
+    def __init__(self, exchange: Exchange, agent: FakeAgent) -> None:
+        self._exchange = exchange
+        self._agent = agent
+
+    async def caller(self) -> Caller:
+        bound = self._exchange.token_session(self._agent.token)
+        assert bound is not None
+        return await self._exchange.caller(None, origin=Origin.PEER, bound=bound)
+
+    async def send(
+        self, to: str, text: str, *, intent: Intent = Intent.REQUEST, wake: bool = True, **more: str
+    ) -> Receipt:
+        send = Send(to, text, intent, wake, **more)  # type: ignore[arg-type]
+        return await self._exchange.send(await self.caller(), send)
+
+    async def ask(self, to: str, text: str, timeout_s: float = 5) -> AnswerView:
+        return await self._exchange.ask(await self.caller(), Send(to, text), timeout_s)
+
+    async def receive(self, limit: int = 50) -> Received:
+        return await self._exchange.receive(await self.caller(), limit)
+
+    async def reply(self, message_id: str, text: str, kind: str = "answer") -> Receipt:
+        return await self._exchange.reply(await self.caller(), message_id, text, kind)
+
+    async def defer(self, message_id: str) -> None:
+        await self._exchange.defer(await self.caller(), message_id)
+
+    async def cancel(self, message_id: str) -> AnswerView:
+        return await self._exchange.cancel(await self.caller(), message_id)
+
+    async def ack(self, *message_ids: str) -> list[str]:
+        return await self._exchange.ack(await self.caller(), list(message_ids))
+
+
+class Stage:
+    def __init__(
+        self, exchange: Exchange, store: Store, chat: FakeChat, runtime: FakeRuntime, clock: ManualClock
+    ) -> None:
+        self.exchange = exchange
+        self.store = store
+        self.chat = chat
+        self.runtime = runtime
+        self.clock = clock
+        self._said = 0
+
+    def agent(self, handle: str, behaviour: Behaviour) -> None:
+        self.runtime.behaviours[ident(handle)] = behaviour
+
+    def tools(self, agent: FakeAgent) -> Tools:
+        return Tools(self.exchange, agent)
+
+    async def say(self, handle: str, text: str, person: Person = OPERATOR, *, key: str | None = None) -> None:
+        self._said += 1
+        await self.exchange.inbound.hear(Heard(room(handle), person, text, key or f"room:{handle}:{self._said}"))
+
+    async def press(self, handle: str, label: str, person: Person = OPERATOR) -> str:
+        """Presses the newest button of that label in a room."""
+        actions = [
+            button.action
+            for post in self.chat.posts.values()
+            if post.place == room(handle)
+            for button in post.buttons
+            if button.label == label
+        ]
+        assert actions, f"no button {label!r} in {handle}"
+        return await self.exchange.inbound.press(Pressed(room(handle), person, actions[-1]))
+
+    async def shell(self, handle: str = "shell", origin: Origin = Origin.PEER) -> Caller:
+        return await self.exchange.caller(f"default/{handle}", origin=origin, bound=None)
+
+    async def send(
+        self, to: str, text: str, *, caller: Caller | None = None, wake: bool = True, **more: object
+    ) -> Receipt:
+        send = Send(to, text, wake=wake, **more)  # type: ignore[arg-type]
+        return await self.exchange.send(caller or await self.shell(), send)
+
+    async def refused(self, to: str, text: str = "hello", *, caller: Caller | None = None, **more: object) -> Refused:
+        try:
+            await self.send(to, text, caller=caller, **more)  # type: ignore[arg-type]
+        except Refused as refused:
+            return refused
+        raise AssertionError(f"{to} took it")
+
+    async def inbox(self, handle: str = "shell") -> list[Mail]:
+        return await self.exchange.inbox(await self.shell(handle, Origin.USER), None, take=False)
+
+    async def message(self, message_id: str) -> Message:
+        message = await self.store.message(MessageId(message_id))
+        assert message is not None
+        return message
+
+    async def request(self, message_id: str) -> Request:
+        request = await self.store.request(MessageId(message_id))
+        assert request is not None
+        return request
+
+    async def quiet(self) -> None:
+        """Lets everything run that can run without the time's moving."""
+        await settled()
+
+
+@asynccontextmanager
+async def stage(
+    *sessions: Declared,
+    rules: Sequence[Rule] = (),
+    limits: Limits | None = None,
+    store: Store | None = None,
+    chat: FakeChat | None = None,
+    runtime: FakeRuntime | None = None,
+    clock: ManualClock | None = None,
+) -> AsyncIterator[Stage]:
+    """Without `rules` everybody may do everything. Give the same store again to act a restart."""
+    chat = chat or FakeChat()
+    store = store or MemoryStore()
+    runtime = runtime or FakeRuntime()
+    clock = clock or ManualClock()
+    exchange = Exchange(
+        profile="default",
+        version="test",
+        pid=1,
+        store=store,
+        store_name="memory",
+        policy=Rules(rules or [rule("*", "*")]),
+        runtime=runtime,
+        chats={chat.scheme: chat},
+        clock=clock,
+        randomness=random.Random(7),
+        limits=limits or Limits(stop_grace_s=0.05),
+        tools={},
+    )
+    async with exchange:
+        await exchange.start(sessions)
+        yield Stage(exchange, store, chat, runtime, clock)
