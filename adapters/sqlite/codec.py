@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from enum import StrEnum
 from functools import cache
+from operator import attrgetter
 from types import UnionType
 from typing import Any, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -22,11 +23,12 @@ class Unreadable(Exception):
 
 def to_row(entity: Any) -> dict[str, object]:
     """The columns of an entity. Raises `TypeError` where a nested value is no JSON."""
-    return {
-        name: _dump(value) if nested and value is not None else value
-        for name, nested in _columns(type(entity))  # type: ignore[arg-type]
-        for value in (getattr(entity, name),)
-    }
+    names, values, nested = _writing(type(entity))  # type: ignore[arg-type]
+    row: dict[str, object] = dict(zip(names, values(entity), strict=True))
+    for name in nested:
+        if row[name] is not None:
+            row[name] = _dump(row[name])
+    return row
 
 
 def from_row(kind: type[_T], row: Columns) -> _T:
@@ -38,8 +40,10 @@ def from_row(kind: type[_T], row: Columns) -> _T:
 
 
 @cache
-def _columns(kind: type) -> tuple[tuple[str, bool], ...]:
-    return tuple((name, _nested(hint)) for name, hint in get_type_hints(kind).items())
+def _writing(kind: type) -> tuple[tuple[str, ...], Callable[[Any], tuple[object, ...]], tuple[str, ...]]:
+    """The names of the fields, what takes their values from an entity, and the names of the nested ones."""
+    hints = get_type_hints(kind)
+    return tuple(hints), attrgetter(*hints), tuple(name for name, hint in hints.items() if _nested(hint))
 
 
 @cache
@@ -93,12 +97,11 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _dump(value: object) -> str:
-    # Letters stay as they are: text that no database takes is refused in a nested value as it is in a column.
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_fields)
-
-
 def _fields(value: object) -> dict[str, object]:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.asdict(value)
     raise TypeError(f"{type(value).__name__} is no JSON")
+
+
+# Letters stay as they are: text that no database takes is refused in a nested value as it is in a column.
+_dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_fields).encode

@@ -10,11 +10,12 @@ import aiosqlite
 
 _T = TypeVar("_T")
 
-_DURABLE = (
+_WRITES = (
     "PRAGMA synchronous = FULL",
     "PRAGMA fullfsync = ON",
     "PRAGMA checkpoint_fullfsync = ON",
     "PRAGMA wal_autocheckpoint = 1000",
+    "PRAGMA temp_store = MEMORY",
     "PRAGMA mmap_size = 0",
 )
 _ONLY_READS = ("PRAGMA query_only = ON", "PRAGMA mmap_size = 0")
@@ -38,7 +39,7 @@ async def open_writer(path: Path, *, busy_timeout_s: float) -> Database:
     """Raises `sqlite3.Error`, also where the file system cannot do write-ahead logging."""
     writer = await _connected(path, busy_timeout_s)
     try:
-        await writer.run(partial(_set, pragmas=_DURABLE))
+        await writer.run(partial(_set, pragmas=_WRITES))
         await writer.run(_use_write_ahead_log)
     except BaseException:
         await writer.close()

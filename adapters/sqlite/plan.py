@@ -2,7 +2,8 @@
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from adapters.sqlite.codec import to_row
@@ -79,17 +80,29 @@ def plan(change: Change) -> Plan:
 def store_plans(connection: sqlite3.Connection, plans: Sequence[Plan]) -> list[Exception | None]:
     """Stores the plans in one transaction, each as a whole or not at all: what is wrong with each, in order.
 
-    Raises `sqlite3.Error` when nothing could be stored.
+    Raises `sqlite3.Error` when nothing could be stored. Savepoints cost a quarter of the time, so they are used
+    only once a plan of the batch has turned out to be at fault.
     """
-    _rollback(connection)
+    try:
+        with _transaction(connection):
+            for one in plans:
+                _apply(connection, one)
+    except (Conflict, *_FAULTS):
+        with _transaction(connection):
+            return [_store(connection, one) for one in plans]
+    return [None] * len(plans)
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    _rollback(connection)  # What is left of one whose own rollback failed.
     connection.execute("BEGIN IMMEDIATE")
     try:
-        wrong = [_store(connection, one) for one in plans]
+        yield
         connection.execute("COMMIT")
     except BaseException:
         _rollback(connection)
         raise
-    return wrong
 
 
 def _store(connection: sqlite3.Connection, one: Plan) -> Exception | None:
