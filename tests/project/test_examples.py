@@ -1,0 +1,31 @@
+"""What ships beside the code fits the code."""
+
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+
+from adapters.settings.load import load
+from adapters.settings.schema import AgentTable, SessionTable, StoreTable, TelegramTable, WebTable
+from bridge.limits import Limits
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "deploy" / "tieline.example.toml"
+
+
+def test_the_example_settings_load(tmp_path: Path) -> None:
+    (tmp_path / "tieline.toml").write_text(EXAMPLE.read_text())
+    (tmp_path / "telegram.token").write_text("123:example\n")
+    settings = load(tmp_path, {})
+    assert settings.telegram is not None
+    assert settings.telegram.token == "123:example"
+    assert settings.limits == Limits(), "the example shows the defaults"
+
+
+def test_the_example_explains_every_key() -> None:
+    example = tomllib.loads(EXAMPLE.read_text())
+    assert set(example["limits"]) == {field.name for field in fields(Limits)}
+    assert set(example["store"]) == set(StoreTable.model_fields)
+    assert set(example["telegram"]) == set(TelegramTable.model_fields) - {"token"}
+    assert set(example["web"]) == set(WebTable.model_fields)
+    assert set(example["agents"]["desk"]) == set(AgentTable.model_fields)
+    assert set(example["sessions"]["front-desk"]) == set(SessionTable.model_fields)
