@@ -76,7 +76,7 @@ class Reader:
         return Tapped(
             query=query.id,
             chat=shown.chat.id,
-            place=_spot(shown).place if isinstance(shown, Message) else None,
+            place=_spot(shown).place if isinstance(shown, Message) and shown.is_accessible else None,
             person=person,
             action=query.data,
             receipt=receipt(shown.chat.id, shown.message_id),

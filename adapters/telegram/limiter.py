@@ -1,6 +1,7 @@
 """The budget, where every request of the bot passes."""
 
 from collections.abc import Callable, Coroutine
+from datetime import timedelta
 from typing import Any
 
 from telegram.error import RetryAfter
@@ -63,4 +64,4 @@ class ChatLimiter(BaseRateLimiter[PostKind]):
 
 def seconds_of(error: RetryAfter) -> float:
     after = error.retry_after
-    return float(after) if isinstance(after, int) else after.total_seconds()
+    return after.total_seconds() if isinstance(after, timedelta) else float(after)

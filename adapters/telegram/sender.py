@@ -18,6 +18,16 @@ _LOG = logging.getLogger(__name__)
 
 _SILENT = frozenset({PostKind.PROGRESS, PostKind.HANDOFF})
 _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
+_REMEDIES = {
+    "message thread not found": "the topic was deleted: bind another place",
+    "topic_deleted": "the topic was deleted: bind another place",
+    "topic_id_invalid": "the topic was deleted: bind another place",
+    "topic_closed": "reopen the topic",
+    "chat not found": "check the chat's id, and whether the bot is in it",
+    "bot was kicked": "add the bot to the chat again",
+    "bot was blocked": "the person must start the bot again",
+    "not enough rights": "allow the bot to write there",
+}
 _MAX_ANSWER = 200
 _ROW_OF_BUTTONS = 3
 _ROW_OF_CHARS = 40
@@ -98,13 +108,18 @@ class Sender:
                     f"The group is a supergroup now, with the id {error.new_chat_id}: allow and bind that"
                 )
             case BadRequest() | Forbidden():  # a BadRequest is a NetworkError, but Telegram's own word
-                return NotDelivered(f"Telegram refused it: {error.message}")
+                return NotDelivered(f"Telegram refused it: {error.message}{_remedy(error)}")
             case NetworkError() if never_left(error):
                 return NotDelivered(f"Telegram cannot be reached: {error.message}", retry_at=soon)
             case _ if post.receipt is not None:  # an edit may be made twice
                 return NotDelivered(f"It is not known whether it was edited: {error.message}", retry_at=soon)
             case _:
                 return Ambiguous(f"Telegram did not confirm it: {error.message}")
+
+
+def _remedy(error: TelegramError) -> str:
+    said = error.message.lower()
+    return next((f" ({remedy})" for known, remedy in _REMEDIES.items() if known in said), "")
 
 
 def _keyboard(buttons: tuple[Button, ...]) -> InlineKeyboardMarkup | None:

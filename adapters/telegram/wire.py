@@ -1,6 +1,6 @@
 """The HTTP side of the bot. The token is put into requests below everything that logs or raises."""
 
-from dataclasses import dataclass
+import ssl
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -22,12 +22,13 @@ _NEVER_LEFT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, http
 Bot = ExtBot[PostKind]
 
 
-@dataclass(frozen=True, slots=True)
 class Wire:
     """Opens what talks to the Bot API that is configured."""
 
-    config: TelegramConfig
-    patience: Patience
+    def __init__(self, config: TelegramConfig, patience: Patience) -> None:
+        self.config = config
+        self.patience = patience
+        self._certificates = httpx.create_ssl_context()  # once, since reading them takes its time
 
     def bot(self, limiter: ChatLimiter) -> Bot:
         return ExtBot(
@@ -49,15 +50,17 @@ class Wire:
             write_timeout=patience.answer_s,
             connect_timeout=patience.connect_s,
             pool_timeout=patience.connect_s,
-            httpx_kwargs={"transport": _TokenTransport(self.config, connections)},
+            httpx_kwargs={"transport": _TokenTransport(self.config, self._certificates, connections)},
         )
 
 
 class _TokenTransport(httpx.AsyncBaseTransport):
-    def __init__(self, config: TelegramConfig, connections: int) -> None:
+    def __init__(self, config: TelegramConfig, certificates: ssl.SSLContext, connections: int) -> None:
         self._token = quote(config.token, safe=":").encode()
         self._inner = httpx.AsyncHTTPTransport(
-            limits=httpx.Limits(max_connections=connections), proxy=_proxy(config.base_url)
+            verify=certificates,
+            limits=httpx.Limits(max_connections=connections),
+            proxy=_proxy(config.base_url),
         )
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:

@@ -27,6 +27,7 @@ class FlyingClock:
     def __init__(self) -> None:
         self._flown = 1_800_000_000.0
         self.pauses: list[float] = []
+        self._paused = asyncio.Condition()
 
     def now(self) -> float:
         return self._flown + asyncio.get_running_loop().time()
@@ -37,7 +38,13 @@ class FlyingClock:
     async def sleep(self, seconds: float) -> None:
         self.pauses.append(seconds)
         self.fly(seconds)
+        async with self._paused:
+            self._paused.notify_all()
         await asyncio.sleep(0.01)  # real, so that an attempt after another does not become a busy loop
+
+    async def paused(self, times: int) -> None:
+        async with asyncio.timeout(5), self._paused:
+            await self._paused.wait_for(lambda: len(self.pauses) >= times)
 
 
 class RememberingIntake:

@@ -1,0 +1,298 @@
+"""A post reaches its own place or none, and what became of it is said for sure."""
+
+import pytest
+
+from adapters.telegram.budget import Budget, Rate, Rates
+from bridge.ids import Place
+from bridge.ports.chat import Ambiguous, Chat, NotDelivered
+from bridge.post import Button, PostKind
+from tests.adapters.telegram.stage import (
+    CAREER,
+    DESK,
+    FORUM,
+    OPERATOR,
+    FlyingClock,
+    RememberingIntake,
+    chat_for,
+    post,
+    running,
+)
+from tests.fakes.bot_api import BotApi, Fault
+
+GENERAL_PLACE = Place(f"telegram:{FORUM}/general")
+PRIVATE_PLACE = Place(f"telegram:{OPERATOR}")
+
+
+async def refused(chat: Chat, **fields: object) -> NotDelivered:
+    with pytest.raises(NotDelivered) as caught:
+        await chat.deliver(post(**fields))  # type: ignore[arg-type]
+    return caught.value
+
+
+async def test_nothing_is_sent_before_the_connection_is_up(api: BotApi, clock: FlyingClock) -> None:
+    chat: Chat = chat_for(api, clock)
+    error = await refused(chat)
+    assert error.retry_at is not None
+    assert error.retry_at > clock.now()
+
+
+async def test_each_topic_gets_its_own_posts(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        await chat.deliver(post("for the desk"))
+        await chat.deliver(post("for the career", place=Place(f"telegram:{FORUM}/{CAREER}")))
+    assert [sent.text for sent in api.sent(FORUM, DESK)] == ["for the desk"]
+    assert [sent.text for sent in api.sent(FORUM, CAREER)] == ["for the career"]
+    assert not api.sent(FORUM)
+
+
+async def test_general_is_reached_without_a_thread(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        await chat.deliver(post("to all", place=GENERAL_PLACE))
+    assert [sent.text for sent in api.sent(FORUM)] == ["to all"]
+    assert "message_thread_id" not in api.calls("sendMessage")[0].fields
+
+
+async def test_text_is_shown_as_it_is(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
+    text = "List<T> & *stars* _lines_ [link](http://example.org) `code`"
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        await chat.deliver(post(text))
+    assert api.sent(FORUM, DESK)[0].text == text
+    assert "parse_mode" not in api.calls("sendMessage")[0].fields
+    assert '"is_disabled": true' in api.calls("sendMessage")[0].fields["link_preview_options"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "silent"),
+    [
+        (PostKind.FINAL, False),
+        (PostKind.NOTICE, False),
+        (PostKind.HANDOFF, True),
+        (PostKind.PROGRESS, True),
+    ],
+)
+async def test_only_what_people_wait_for_makes_a_sound(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, kind: PostKind, silent: bool
+) -> None:
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        await chat.deliver(post(kind=kind))
+    assert api.sent(FORUM, DESK)[0].silent is silent
+
+
+async def test_a_post_with_a_receipt_is_edited(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        receipt = await chat.deliver(post("queued", buttons=(Button("Cancel", "cancel:1"),)))
+        assert await chat.deliver(post("done", receipt=receipt)) == receipt
+    (sent,) = api.sent(FORUM, DESK)
+    assert (sent.text, sent.buttons, sent.edited) == ("done", (), True)
+
+
+async def test_an_edit_that_changes_nothing_is_success(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        receipt = await chat.deliver(post("same"))
+        assert await chat.deliver(post("same", receipt=receipt)) == receipt
+
+
+async def test_an_edit_of_a_deleted_message_is_never_sent_anew(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        error = await refused(chat, receipt=f"{FORUM}/77")
+    assert "Message to edit not found" in error.reason
+    assert error.retry_at is None
+    assert not api.calls("sendMessage")
+
+
+async def test_a_receipt_of_another_chat_edits_nothing(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        assert (await refused(chat, receipt="-999/77")).retry_at is None
+    assert not api.calls("editMessageText")
+
+
+async def test_a_deleted_topic_is_reported_and_nothing_goes_elsewhere(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    api.delete_topic(FORUM, DESK)
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        error = await refused(chat)
+    assert "the topic was deleted" in error.reason
+    assert error.retry_at is None
+    assert not api.history
+
+
+async def test_a_closed_topic_is_reported(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
+    api.close_topic(FORUM, DESK)
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        error = await refused(chat)
+    assert "reopen the topic" in error.reason
+    assert error.retry_at is None
+
+
+async def test_what_telegram_put_outside_its_topic_is_taken_back(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    api.private(OPERATOR, topics={7: "Notes"})
+    api.delete_topic(OPERATOR, 7)
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        error = await refused(chat, place=Place(f"telegram:{OPERATOR}/7"))
+    assert "outside its topic" in error.reason
+    assert error.retry_at is None
+    assert not api.sent(OPERATOR)
+
+
+async def test_a_chat_that_is_not_allowed_is_shown_nothing(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    api.group(-55)
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        assert (await refused(chat, place=Place("telegram:-55"))).retry_at is None
+        assert (await refused(chat, place=Place("web:front-desk"))).retry_at is None
+    assert not api.calls("sendMessage")
+
+
+async def test_a_removed_bot_is_reported(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
+    api.remove_bot(FORUM)
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        error = await refused(chat)
+    assert "kicked" in error.reason
+    assert error.retry_at is None
+
+
+async def test_an_unknown_chat_is_reported(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
+    async with running(chat_for(api, clock, chats=frozenset({-77})), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        error = await refused(chat, place=Place("telegram:-77"))
+    assert "check the chat's id" in error.reason
+
+
+async def test_a_group_that_became_a_supergroup_is_reported_with_its_new_id(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    api.group(-55)
+    api.migrate(-55, to=-100055)
+    async with running(chat_for(api, clock, chats=frozenset({-55, -100055})), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        error = await refused(chat, place=Place("telegram:-55"))
+    assert "-100055" in error.reason
+    assert error.retry_at is None
+    assert not api.sent(-100055)
+
+
+@pytest.mark.filterwarnings("ignore::telegram.warnings.PTBDeprecationWarning")
+async def test_flood_control_halts_that_chat_alone(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
+    api.private(OPERATOR)
+    api.flood(FORUM, retry_after=40)
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        first = await refused(chat)
+        assert first.retry_at == pytest.approx(clock.now() + 40, abs=5)
+        asked = len(api.calls("sendMessage"))
+        assert (await refused(chat)).retry_at == pytest.approx(first.retry_at, abs=5)
+        assert len(api.calls("sendMessage")) == asked
+        await chat.deliver(post("elsewhere", place=PRIVATE_PLACE))
+        clock.fly(41)
+        await chat.deliver(post("at last"))
+    assert [sent.text for sent in api.sent(FORUM, DESK)] == ["at last"]
+
+
+@pytest.mark.parametrize("fault", [Fault.SILENT_AFTER, Fault.CUT_AFTER, Fault.CUT_BEFORE, Fault.ERROR_500])
+async def test_a_sending_without_an_answer_is_ambiguous(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, fault: Fault
+) -> None:
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        api.fail("sendMessage", fault)
+        with pytest.raises(Ambiguous):
+            await chat.deliver(post())
+    assert len(api.calls("sendMessage")) == 1
+
+
+@pytest.mark.parametrize("fault", [Fault.SILENT_AFTER, Fault.CUT_BEFORE, Fault.ERROR_500])
+async def test_an_edit_without_an_answer_is_tried_again(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, fault: Fault
+) -> None:
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        receipt = await chat.deliver(post("one"))
+        api.fail("editMessageText", fault)
+        error = await refused(chat, text="two", receipt=receipt)
+        assert error.retry_at is not None
+        assert await chat.deliver(post("two", receipt=receipt)) == receipt
+    assert api.sent(FORUM, DESK)[0].text == "two"
+
+
+async def test_a_connection_that_was_never_made_is_tried_again_later_and_later(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        await api.down()
+        first = await refused(chat)
+        later = await refused(chat, attempts=4)
+        assert first.retry_at is not None
+        assert later.retry_at is not None
+        assert later.retry_at - first.retry_at > 10
+        await api.up()
+
+
+async def test_what_is_too_long_or_empty_is_refused_for_good(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        for text in ("x" * 4097, "😀" * 2049, "  "):
+            assert (await refused(chat, text=text)).retry_at is None
+        for part in chat.split("😀" * 5000):
+            await chat.deliver(post(part))
+    assert "".join(sent.text for sent in api.sent(FORUM, DESK)) == "😀" * 5000
+
+
+async def test_what_would_disguise_itself_is_made_visible(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        await chat.deliver(post("\x1b[31mred\x1b[0m \u202eesrever\u202c \ud83d"))
+    assert api.sent(FORUM, DESK)[0].text == "␛[31mred␛[0m \ufffdesrever\ufffd \ufffd"
+
+
+async def test_buttons_carry_their_actions(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
+    buttons = (Button("Approve once", "a:1"), Button("Always for this pair", "p:1"), Button("Deny", "d:1"))
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        await chat.deliver(post(buttons=buttons))
+    assert api.sent(FORUM, DESK)[0].buttons == tuple((button.label, button.action) for button in buttons)
+
+
+async def test_progress_gives_way_before_the_budget_is_spent(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    budget = Budget(Rates(chat=Rate(5, 1000), group=Rate(5, 1000), yielding=0.6))
+    async with running(chat_for(api, clock, budget=budget), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        for _ in range(3):
+            await chat.deliver(post(kind=PostKind.PROGRESS))
+        error = await refused(chat, kind=PostKind.PROGRESS)
+        assert error.retry_at is not None
+        await chat.deliver(post("final"))
+        await chat.deliver(post("final"))
+        assert (await refused(chat, text="final")).retry_at is not None
+        clock.fly(1001)
+        await chat.deliver(post("final"))
+    assert len(api.calls("sendMessage")) == 6
