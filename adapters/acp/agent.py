@@ -70,10 +70,9 @@ class Link:
 
     def __init__(self, child: Child) -> None:
         frames = Frames(child.write, child.hold)
-        child.on_output = frames.feed
-        child.on_end = frames.end
+        child.listen(frames.feed, frames.end)
         self.client = Client()
-        self.acp = acp.ClientSideConnection(cast(acp.Client, self.client), frames)
+        self.acp = acp.connect_to_agent(cast(acp.Client, self.client), frames)
 
 
 class AcpAgent:

@@ -15,17 +15,15 @@ _KILL_S = 5.0
 
 
 class Child(asyncio.SubprocessProtocol):
-    """Its exit is noticed at once, whoever still holds its pipes, and takes the rest of its group along.
-
-    `on_output` gets stdout as it comes, `on_end` is called once, after the last of it.
-    """
+    """Its exit is noticed at once, whoever still holds its pipes, and takes the rest of its group along."""
 
     process: Process
 
     def __init__(self, tail: Tail) -> None:
         self.exited = asyncio.Event()
-        self.on_output: Callable[[bytes], None] = lambda _: None
-        self.on_end: Callable[[], None] = lambda: None
+        self._early: list[bytes] = []
+        self._on_output: Callable[[bytes], None] = self._early.append
+        self._on_end: Callable[[], None] | None = None
         self._tail = tail
         self._pipes_open = {1, 2}
         self._closed = asyncio.Event()
@@ -45,6 +43,15 @@ class Child(asyncio.SubprocessProtocol):
     @property
     def returncode(self) -> int | None:
         return self._transport.get_returncode()
+
+    def listen(self, on_output: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
+        """From now on `on_output` gets stdout as it comes, beginning with what came before; `on_end` is called
+        once, after the last of it."""
+        self._on_output, self._on_end = on_output, on_end
+        for data in self._early:
+            on_output(data)
+        if self._closed.is_set():
+            on_end()
 
     async def write(self, data: bytes) -> None:
         """Returns once the pipe has room again. Raises `ConnectionError` where nobody reads any more."""
@@ -105,7 +112,7 @@ class Child(asyncio.SubprocessProtocol):
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 1:
-            self.on_output(data)
+            self._on_output(data)
         else:
             self._tail.feed(data)
 
@@ -142,4 +149,5 @@ class Child(asyncio.SubprocessProtocol):
         if not self._closed.is_set():
             self._closed.set()
             self._transport.close()
-            self.on_end()
+            if self._on_end:
+                self._on_end()

@@ -14,12 +14,18 @@ _DETAIL_CHARS = 500
 _DISGUISED_CHARS = 2_000
 
 _DISGUISES = re.compile(
-    r"\s*(?:error:?\s*)?(?:HTTP(?: error)? [45]\d\d\b|API (?:call|request) failed\b|API error\b[: ])", re.IGNORECASE
+    r"\s*(?:error:?\s*)?(?:HTTP(?: error)? [45]\d\d\b|API (?:call|request) failed\b|API error\b[: ]"
+    r"|you(?:'ve| have) (?:hit|reached) your [\w ]{0,20}limit\b)",
+    re.IGNORECASE,
 )
 _STATUS = re.compile(
     r"\b(?:HTTP(?:/[\d.]+)?|status|status code|error code|API error)[ :=]+\(?([45]\d\d)\b", re.IGNORECASE
 )
 
+_LIMITS = (
+    r"rate[_ -]?limit|too many requests|quota exceeded|(?:usage|session|weekly|quota) limit"
+    r"|(?:hit|reached) your [\w ]{0,20}limit"
+)
 _KINDS: tuple[tuple[FailureKind, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern, re.IGNORECASE))
     for kind, pattern in (
@@ -27,8 +33,8 @@ _KINDS: tuple[tuple[FailureKind, re.Pattern[str]], ...] = tuple(
             FailureKind.BILLING,
             r"insufficient[_ ](?:quota|credit|funds|balance)|credit balance|billing|payment required",
         ),
-        (FailureKind.RATE_LIMIT, r"rate[_ -]?limit|too many requests|(?:usage|session|quota) limit|quota exceeded"),
-        (FailureKind.CAPACITY, r"overloaded|at capacity|service unavailable|bad gateway|no capacity"),
+        (FailureKind.RATE_LIMIT, _LIMITS),
+        (FailureKind.CAPACITY, r"overloaded|capacity|unavailable|bad gateway|connection (?:error|refused|reset)"),
         (
             FailureKind.AUTH,
             r"unauthori[sz]ed|authenticat|(?:invalid|missing|incorrect|expired)[\w ]{0,20} (?:api[_ -]?key|token)"
@@ -101,11 +107,18 @@ def _told(data: object) -> str:
 
 def _resets_at(text: str, now: float) -> float | None:
     if at := _AT.search(text):
-        if at[1].isdigit():
-            return int(at[1]) / (1000 if len(at[1]) == 13 else 1)
-        moment = datetime.fromisoformat(at[1])
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        return _moment(at[1])
     if after := _AFTER.search(text):
         spans = _SPAN.findall(after[1])
         return now + sum(float(number) * _SECONDS[(unit or "s").lower()] for number, unit in spans)
     return None
+
+
+def _moment(text: str) -> float | None:
+    if text.isdigit():
+        return int(text) / (1000 if len(text) == 13 else 1)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

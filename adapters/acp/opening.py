@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from typing import Any
 
 import acp
 from acp import schema
@@ -61,7 +62,7 @@ class _Opening:
         self._link = link
         self._spec = spec
         self._launch = launch
-        self._servers = [] if spec.embed or not tools else [_server(tools, launch)]
+        self._servers: list[Any] = [] if spec.embed or not tools else [_server(tools, launch)]
         self._clock = clock
 
     async def run(self) -> tuple[str, Context]:

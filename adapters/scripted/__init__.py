@@ -9,7 +9,8 @@ It needs the standard library only and starts in well under a tenth of a second,
 
 | directive | what it does |
 | --- | --- |
-| `say TEXT`, `think TEXT` | sends a chunk of visible text (what is said in a row stands on lines of its own), or of a thought |
+| `say TEXT` | sends a chunk of visible text, on a line of its own if it follows another |
+| `think TEXT` | sends a chunk of a thought |
 | `big N` | says N characters in one chunk |
 | `echo` | says what it was prompted with |
 | `late TEXT` | sends a chunk of text after the prompt's result |
