@@ -11,8 +11,7 @@ from adapters.api.routes import router
 def create_app(exchange: Exchange, version: str = "1") -> FastAPI:
     """Serves `/v1/…` and `/openapi.json`.
 
-    The server puts the `Peer` of each connection into `scope["state"]["peer"]`; without one a caller is a
-    program.
+    The server puts the pid of who connected into `scope["state"]["pid"]`; without it a caller is a program.
     """
     app = FastAPI(title="Tieline control API", version=version, docs_url=None, redoc_url=None)
     app.state.exchange = exchange

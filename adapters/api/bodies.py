@@ -2,14 +2,25 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from bridge.message import Intent
 from bridge.views import Send
 
-Name = Annotated[str, Field(max_length=300)]
-Key = Annotated[str, Field(min_length=1, max_length=200)]
-Ident = Annotated[str, Field(max_length=200)]
+
+def _sound(text: str) -> str:
+    """JSON can spell half of a surrogate pair, which is no character and which no store keeps."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("the text holds half of a surrogate pair") from None
+    return text
+
+
+Text = Annotated[str, AfterValidator(_sound)]
+Name = Annotated[Text, Field(max_length=300)]
+Key = Annotated[Text, Field(min_length=1, max_length=200)]
+Ident = Annotated[Text, Field(max_length=200)]
 Wait = Annotated[float, Field(ge=0, le=7 * 86_400, allow_inf_nan=False, description="Seconds to wait at most.")]
 
 
@@ -19,7 +30,7 @@ class Body(BaseModel):
 
 class SendBody(Body):
     to: Name
-    text: str
+    text: Text
     sender: Name | None = Field(None, alias="from", description="The session to speak as; see X-Tieline-Session.")
     intent: Literal["request", "inform"] = "request"
     wake: bool = False
@@ -36,7 +47,7 @@ class AskBody(Body):
     is waited for again."""
 
     to: Name
-    text: str
+    text: Text
     sender: Name | None = Field(None, alias="from", description="The session to speak as; see X-Tieline-Session.")
     in_reply_to: Ident | None = None
     key: Key | None = None
@@ -49,7 +60,7 @@ class AskBody(Body):
 class SessionBody(Body):
     handle: Name
     agent: Name | None = None
-    cwd: Annotated[str, Field(max_length=4096)] | None = None
+    cwd: Annotated[Text, Field(max_length=4096)] | None = None
     place: Name | None = None
     title: Name | None = None
 

@@ -1,6 +1,5 @@
 """What the kernel says of the process at the other end of a unix socket."""
 
-import os
 import socket
 import struct
 import subprocess
@@ -10,12 +9,6 @@ from pathlib import Path
 
 _GENERATIONS = 64
 _SOL_LOCAL, _LOCAL_PEERPID = 0, 2  # <sys/un.h> of macOS, which Python does not name
-
-
-@dataclass(frozen=True, slots=True)
-class Peer:
-    pid: int
-    uid: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +25,17 @@ class _Process:
     terminal: bool
 
 
-def peer_of(connection: socket.socket) -> Peer | None:
-    """The process that connected; None where the kernel does not tell, e.g. across pid namespaces."""
+def peer_of(connection: socket.socket) -> int | None:
+    """The pid of the process that connected; None where the kernel does not tell, e.g. across pid namespaces."""
     try:
         if sys.platform == "linux":
             credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-            pid, uid, _ = struct.unpack("3i", credentials)
+            pid, _uid, _gid = struct.unpack("3i", credentials)
         else:
             (pid,) = struct.unpack("i", connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID, struct.calcsize("i")))
-            uid = os.getuid()
     except OSError:
         return None
-    return Peer(pid, uid) if pid > 0 else None
+    return pid if pid > 0 else None
 
 
 def lineage(pid: int) -> Lineage:

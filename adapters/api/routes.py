@@ -60,7 +60,7 @@ async def ask(exchange: ExchangeOf, channel: ChannelOf, body: AskBody, request: 
     return AnswerShown.of(await while_connected(request, exchange.ask(by, body.as_send(), body.timeout_s)))
 
 
-@router.get("/answers/{message_id}")
+@router.get("/answers/{message_id:path}")
 async def answer(
     exchange: ExchangeOf, by: CallerOf, message_id: str, request: Request, timeout_s: Annotated[Wait, Query()] = 0
 ) -> AnswerShown:
@@ -68,14 +68,14 @@ async def answer(
     return AnswerShown.of(await while_connected(request, exchange.answer(by, message_id, timeout_s)))
 
 
-@router.post("/answers/{message_id}/read")
+@router.post("/answers/{message_id:path}/read")
 async def read_answer(exchange: ExchangeOf, by: CallerOf, message_id: str) -> dict[str, str]:
     """Says that the answer has been shown, so that it is not delivered as mail too."""
     await exchange.read_answer(by, message_id)
     return {"message_id": message_id}
 
 
-@router.post("/messages/{message_id}/cancel")
+@router.post("/messages/{message_id:path}/cancel")
 async def cancel(exchange: ExchangeOf, by: CallerOf, message_id: str) -> AnswerShown:
     return AnswerShown.of(await exchange.cancel(by, message_id))
 
@@ -106,7 +106,7 @@ async def ack(exchange: ExchangeOf, by: CallerOf, body: AckBody) -> AckedShown:
     return AckedShown(acked=await exchange.ack(by, body.message_ids))
 
 
-@router.get("/traces/{ident}")
+@router.get("/traces/{ident:path}")
 async def trace(exchange: ExchangeOf, by: CallerOf, ident: str) -> TraceShown:
     """What happened to a message or in a conversation, step by step."""
     return TraceShown(steps=[StepShown.of(step) for step in await exchange.trace(by, ident)])

@@ -4,19 +4,20 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from adapters.api.exchange import Exchange
-from adapters.api.processes import Peer, lineage
+from adapters.api.processes import lineage
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
-from bridge.ids import SessionId
+from bridge.ids import SessionId, address, profile_of
 from bridge.message import Origin
 
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """How a request came in. `name` is the session that the caller would like to speak as."""
+    """How a request came in. `pid` is the process that connected, where the kernel tells, and `name` the
+    session that the caller would like to speak as."""
 
     token: str | None
-    peer: Peer | None
+    pid: int | None
     name: str | None
 
 
@@ -35,17 +36,22 @@ async def caller(exchange: Exchange, channel: Channel) -> Caller:
                 remedy="Start the agent's session again, or unset TIELINE_TOKEN.",
             )
         return await _agent(exchange, channel, session)
-    if channel.peer is None:
+    if channel.pid is None:
         return await exchange.caller(channel.name, origin=Origin.PEER, bound=None)
-    process = await asyncio.to_thread(lineage, channel.peer.pid)
+    process = await asyncio.to_thread(lineage, channel.pid)
     session = exchange.agent_session(process.pids)
     if session is not None:
         return await _agent(exchange, channel, session)
     if process.terminal:
-        person = await exchange.caller(channel.name, origin=Origin.USER, bound=None)
-        return replace(person, operator=True, person=person.person or f"cli:{channel.peer.uid}")
+        return replace(await exchange.caller(channel.name, origin=Origin.USER, bound=None), operator=True)
     return await exchange.caller(channel.name, origin=Origin.PEER, bound=None)
 
 
 async def _agent(exchange: Exchange, channel: Channel, session: SessionId) -> Caller:
-    return await exchange.caller(channel.name, origin=Origin.PEER, bound=session)
+    if channel.name and address(channel.name, profile_of(session)) != session:
+        raise Refused(
+            Code.NOT_PERMITTED,
+            f"this caller is {session} and can speak as no other session",
+            remedy="Leave out the session to speak as: --from and TIELINE_SESSION.",
+        )
+    return await exchange.caller(None, origin=Origin.PEER, bound=session)

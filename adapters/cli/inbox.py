@@ -5,7 +5,7 @@ import time
 from typing import Any, NoReturn
 
 from adapters.cli import exits
-from adapters.cli.connection import Connection, Dropped, NoBridge, quoted
+from adapters.cli.connection import Connection, Dropped, NoBridge
 from adapters.cli.output import note, record, say
 from adapters.cli.plain import indented, one_line
 
@@ -30,7 +30,7 @@ def _follow(bridge: Connection, options: argparse.Namespace, known: set[str]) ->
     away = False
     while True:
         try:
-            body = {"session": options.session, "known": sorted(known), "timeout_s": _WAIT_S}
+            body = {"known": sorted(known), "timeout_s": _WAIT_S}
             arrived = bridge.post("/v1/inbox/wait", body)["messages"]
             fresh = _fetch(bridge, options) if options.take and arrived else arrived
             for mail in fresh:
@@ -53,14 +53,13 @@ def _ids(mail: list[dict[str, Any]]) -> set[str]:
 
 def _fetch(bridge: Connection, options: argparse.Namespace) -> list[dict[str, Any]]:
     if options.take:
-        messages: list[dict[str, Any]] = bridge.post("/v1/inbox/take", {"session": options.session})["messages"]
+        messages: list[dict[str, Any]] = bridge.post("/v1/inbox/take", {})["messages"]
         return messages
     return _view(bridge, options)
 
 
 def _view(bridge: Connection, options: argparse.Namespace) -> list[dict[str, Any]]:
-    query = f"?session={quoted(options.session)}" if options.session else ""
-    messages: list[dict[str, Any]] = bridge.get(f"/v1/inbox{query}")["messages"]
+    messages: list[dict[str, Any]] = bridge.get("/v1/inbox")["messages"]
     return messages
 
 

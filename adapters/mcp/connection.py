@@ -29,7 +29,7 @@ INSTRUCTIONS = (
 )
 
 _NOT_ADMITTED = -32001
-_FIRST_REQUEST_S = 5.0
+_FAREWELL_S = 2.0
 
 
 async def serve(
@@ -78,7 +78,9 @@ async def _call(
 
 def _done(result: Result) -> mcp_types.CallToolResult:
     structured = result.model_dump(mode="json", by_alias=True)
-    return mcp_types.CallToolResult(content=[_text(json.dumps(structured, ensure_ascii=False))], structured_content=structured)
+    return mcp_types.CallToolResult(
+        content=[_text(json.dumps(structured, ensure_ascii=False))], structured_content=structured
+    )
 
 
 def _refused(refusal: Refused) -> mcp_types.CallToolResult:
@@ -110,12 +112,13 @@ def _unknown_token() -> Refused:
 
 
 async def _turn_away(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Refuses whatever is asked for a moment: an error that carries no request's id would reach nobody."""
     refusal = _unknown_token()
-    ident = None
-    # The answer must carry the id of the client's first request, or the client waits on.
+    text, data = f"{refusal.code}: {refusal.reason}", {"error": refusal.as_json()}
     with contextlib.suppress(TimeoutError, ValueError, ConnectionError):
-        async with asyncio.timeout(_FIRST_REQUEST_S):
-            ident = mcp_types.jsonrpc_message_adapter.validate_json(await reader.readline()).model_dump().get("id")
-    write_error(writer, ident, _NOT_ADMITTED, f"{refusal.code}: {refusal.reason}", {"error": refusal.as_json()})
-    with contextlib.suppress(ConnectionError):
-        await writer.drain()
+        async with asyncio.timeout(_FAREWELL_S):
+            while line := await reader.readline():
+                message = mcp_types.jsonrpc_message_adapter.validate_json(line)
+                if isinstance(message, mcp_types.JSONRPCRequest):
+                    write_error(writer, message.id, _NOT_ADMITTED, text, data)
+                    await writer.drain()

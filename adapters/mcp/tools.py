@@ -11,7 +11,6 @@ from adapters.mcp.exchange import Exchange
 from bridge.caller import Caller
 from bridge.ids import profile_of
 from bridge.message import Intent
-from bridge.request import Answer
 from bridge.views import Send
 
 A = TypeVar("A", bound=arguments.Arguments)
@@ -72,8 +71,6 @@ async def _send(exchange: Exchange, caller: Caller, given: arguments.Send) -> re
 
 async def _ask(exchange: Exchange, caller: Caller, given: arguments.Ask) -> results.Result:
     view = await exchange.ask(caller, Send(given.to, given.text, Intent.REQUEST, wake=True), given.timeout_s)
-    if view.answer is not Answer.OPEN:
-        await exchange.read_answer(caller, view.message_id)
     return results.AnswerResult.of(view)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
-from bridge.ids import ConversationId, MessageId, SessionId, address, profile_of
+from bridge.ids import ConversationId, MessageId, SessionId, address
 from bridge.message import Intent, Origin, State
 from bridge.request import Answer
 from bridge.session import Kind
@@ -14,8 +14,8 @@ from bridge.trace import Step, StepKind
 from bridge.views import (
     AnswerView,
     Mail,
-    Received,
     Receipt,
+    Received,
     ReplyView,
     Send,
     SessionView,
@@ -179,8 +179,8 @@ class MemoryExchange:
     async def new_session(
         self, caller: Caller, handle: str, agent: str | None, cwd: str | None, place: str | None, title: str | None
     ) -> SessionView:
-        if caller.origin is not Origin.USER:
-            raise Refused(Code.NOT_PERMITTED, "only a person makes sessions")
+        if caller.bound:
+            raise Refused(Code.NOT_PERMITTED, "an agent may not make sessions")
         name = SessionId(f"default/{handle}")
         self.kinds[name] = Kind.CHAT
         return replace(self._view(name), cwd=cwd, title=title or handle, places=(place,) if place else ())
@@ -197,8 +197,6 @@ class MemoryExchange:
 
     async def caller(self, session_name: str | None, *, origin: Origin, bound: SessionId | None) -> Caller:
         if bound is not None:
-            if session_name and address(session_name, profile_of(bound)) != bound:
-                raise Refused(Code.NOT_PERMITTED, f"this caller is {bound} and can be no other session")
             return Caller(bound, origin, bound=True)
         session = address(session_name, "default") if session_name else SHELL
         if session is None or session not in self.kinds:

@@ -1,0 +1,88 @@
+"""Who a caller is, is decided by its token or the kernel, and never by what it says."""
+
+import asyncio
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from adapters.api.processes import lineage
+from adapters.api.who import Channel, caller
+from bridge.errors import Code, Refused
+from bridge.message import Origin
+from tests.adapters.api.live import post
+from tests.adapters.api.memory_exchange import BUILD, CAREER, DESK, SHELL, MemoryExchange
+
+SEND = {"to": "career", "text": "hello"}
+
+
+async def test_a_token_is_its_session_whatever_the_processes_say(home: Path, exchange: MemoryExchange) -> None:
+    exchange.agents[os.getpid()] = CAREER
+    await post(home, "/v1/send", SEND, Authorization="Bearer desk-token")
+    [by] = exchange.callers
+    assert (by.session, by.origin, by.bound, by.operator) == (DESK, Origin.PEER, True, False)
+
+
+async def test_a_token_cannot_speak_as_another_session(home: Path) -> None:
+    token = {"Authorization": "Bearer desk-token"}
+    status, answer = await post(home, "/v1/send", {**SEND, "from": "build"}, **token)
+    assert (status, answer["error"]["code"]) == (403, "not_permitted")
+    for own in ("desk", "default/desk"):
+        assert (await post(home, "/v1/send", {**SEND, "from": own}, **token))[0] == 200
+
+
+@pytest.mark.parametrize(("header", "code"), [("Bearer stolen", "not_permitted"), ("Bearer", "invalid_request")])
+async def test_an_unknown_token_is_refused_and_not_ignored(
+    home: Path, exchange: MemoryExchange, header: str, code: str
+) -> None:
+    _, answer = await post(home, "/v1/send", SEND, Authorization=header)
+    assert answer["error"]["code"] == code
+    assert exchange.sends == []
+
+
+async def test_below_an_agent_a_caller_is_that_agent(home: Path, exchange: MemoryExchange) -> None:
+    exchange.agents[os.getppid()] = DESK
+    await post(home, "/v1/send", SEND)
+    [by] = exchange.callers
+    assert (by.session, by.origin, by.bound) == (DESK, Origin.PEER, True)
+
+
+async def test_a_program_is_a_peer_and_speaks_for_shells_only(home: Path, exchange: MemoryExchange) -> None:
+    if lineage(os.getpid()).terminal:
+        pytest.skip("the tests were started from a terminal")
+    await post(home, "/v1/send", SEND)
+    await post(home, "/v1/send", {**SEND, "from": "build"})
+    status, _ = await post(home, "/v1/send", {**SEND, "from": "desk"})
+    assert status == 403
+    assert [(by.session, by.origin, by.operator) for by in exchange.callers] == [
+        (SHELL, Origin.PEER, False),
+        (BUILD, Origin.PEER, False),
+    ]
+
+
+async def test_a_caller_that_the_kernel_does_not_name_is_a_program(exchange: MemoryExchange) -> None:
+    by = await caller(exchange, Channel(None, None, None))
+    assert (by.session, by.origin, by.operator) == (SHELL, Origin.PEER, False)
+    with pytest.raises(Refused) as refused:
+        await caller(exchange, Channel(None, None, "desk"))
+    assert refused.value.code is Code.NOT_PERMITTED
+
+
+async def test_a_process_that_has_ended_is_a_program(exchange: MemoryExchange) -> None:
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
+    await process.wait()
+    by = await caller(exchange, Channel(None, process.pid, None))
+    assert by.origin is Origin.PEER
+
+
+async def test_the_name_of_a_program_does_not_hide_its_ancestors(tmp_path: Path) -> None:
+    disguised = tmp_path / ") R 1 1 (x"
+    shutil.copy("/bin/sleep", disguised)
+    process = await asyncio.create_subprocess_exec(disguised, "60")
+    try:
+        assert lineage(process.pid).pids[:2] == (process.pid, os.getpid())
+    finally:
+        process.kill()
+        await process.wait()

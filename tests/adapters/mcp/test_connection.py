@@ -1,0 +1,100 @@
+"""A connection lives as long as its token and its two ends, and no wait outlives it."""
+
+import asyncio
+import json
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+
+from tests.adapters.api.memory_exchange import MemoryExchange
+from tests.adapters.cli.shell import Shell
+from tests.adapters.mcp.agent import agent, bridge, pipe
+
+
+async def test_an_unknown_token_is_turned_away(tmp_path: Path, exchange: MemoryExchange) -> None:
+    async with bridge(exchange, tmp_path):
+        with pytest.raises((MCPError, ExceptionGroup)) as refused:
+            async with Client(pipe(tmp_path, "stolen")):
+                pass
+    assert "not_permitted" in _texts(refused.value)
+
+
+async def test_a_revoked_token_stops_working_at_once(tmp_path: Path, exchange: MemoryExchange) -> None:
+    async with agent(exchange, tmp_path) as client:
+        before = await client.call_tool("peer_receive", {})
+        del exchange.tokens["desk-token"]
+        after = await client.call_tool("peer_receive", {})
+    content: Any = after.structured_content
+    assert not before.is_error
+    assert (after.is_error, content["error"]["code"]) == (True, "not_permitted")
+
+
+async def test_a_cancelled_call_ends_its_wait(tmp_path: Path, exchange: MemoryExchange) -> None:
+    async with agent(exchange, tmp_path) as client:
+        asking = asyncio.create_task(client.call_tool("peer_ask", {"to": "career", "text": "?", "timeout_s": 600}))
+        await exchange.asked.wait()
+        asking.cancel()
+        await exchange.abandoned.wait()
+        assert not (await client.call_tool("peer_receive", {})).is_error
+
+
+async def test_the_end_of_the_agent_ends_its_wait(tmp_path: Path, exchange: MemoryExchange) -> None:
+    async with bridge(exchange, tmp_path), Shell(tmp_path).started("mcp", TIELINE_TOKEN="desk-token") as process:
+        assert process.stdin
+        for line in _opening(("peer_ask", {"to": "career", "text": "?", "timeout_s": 600})):
+            process.stdin.write(line)
+        await exchange.asked.wait()
+        process.stdin.close()
+        await exchange.abandoned.wait()
+        assert await process.wait() == 0
+
+
+async def test_the_end_of_the_bridge_ends_the_pipe(tmp_path: Path, exchange: MemoryExchange) -> None:
+    async with AsyncExitStack() as running:
+        await running.enter_async_context(bridge(exchange, tmp_path))
+        async with Shell(tmp_path).started("mcp", TIELINE_TOKEN="desk-token") as process:
+            assert process.stdin
+            assert process.stdout
+            process.stdin.write(_opening()[0])
+            await process.stdout.readline()
+            await running.aclose()
+            assert await process.wait() == 69
+
+
+async def test_a_line_that_is_no_message_is_answered_and_skipped(tmp_path: Path, exchange: MemoryExchange) -> None:
+    async with bridge(exchange, tmp_path), Shell(tmp_path).started("mcp", TIELINE_TOKEN="desk-token") as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(b"{not json}\n\xff\n" + _opening()[0])
+        answers = [json.loads(await process.stdout.readline()) for _ in range(3)]
+    assert [answer.get("error", {}).get("code") for answer in answers] == [-32700, -32700, None]
+    assert answers[2]["result"]["serverInfo"]["name"] == "tieline"
+
+
+@pytest.mark.parametrize(("token", "code"), [(None, 78), ("with space", 78), ("desk-token", 69)])
+async def test_the_pipe_says_what_is_missing(tmp_path: Path, token: str | None, code: int) -> None:
+    done = await Shell(tmp_path).run("mcp", **({"TIELINE_TOKEN": token} if token else {}))  # type: ignore[arg-type]
+    assert (done.code, done.out) == (code, "")
+    assert done.err
+    assert "desk-token" not in done.err
+
+
+def _opening(*calls: tuple[str, dict[str, Any]]) -> list[bytes]:
+    info = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    requests: list[dict[str, Any]] = [
+        {"id": 0, "method": "initialize", "params": info},
+        {"method": "notifications/initialized"},
+    ]
+    for number, (name, given) in enumerate(calls, 1):
+        requests.append({"id": number, "method": "tools/call", "params": {"name": name, "arguments": given}})
+    return [json.dumps({"jsonrpc": "2.0", **request}).encode() + b"\n" for request in requests]
+
+
+def _texts(error: BaseException) -> str:
+    if isinstance(error, BaseExceptionGroup):
+        return " ".join(_texts(one) for one in error.exceptions)
+    return str(error)
