@@ -67,7 +67,7 @@ def _chats_are_heard(sources: Sources) -> Iterator[Problem]:
         chat = telegram_chat(place)
         if chat is None or str(chat) in heard:
             continue
-        if not sources.keys("telegram"):
+        if sources.get("telegram") is None:
             yield _problem(sources, path, f"has {place}, but Telegram is not set up", "add [telegram] with a token")
         else:
             listed = "chats" if chat < 0 else "users"
@@ -75,10 +75,9 @@ def _chats_are_heard(sources: Sources) -> Iterator[Problem]:
 
 
 def _one_token(sources: Sources) -> Iterator[Problem]:
-    keys = sources.keys("telegram")
-    if not keys:
+    if sources.get("telegram") is None:
         return
-    if not {"token", "token_file"} & set(keys):
+    if not {"token", "token_file"} & set(sources.keys("telegram")):
         yield _problem(sources, ("telegram",), "has no token", "write token_file, or set TIELINE_TELEGRAM__TOKEN")
     elif sources.line("telegram", "token") and sources.line("telegram", "token_file"):
         yield _problem(sources, ("telegram", "token_file"), "is there beside token", "remove one of them")
