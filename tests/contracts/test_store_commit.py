@@ -1,7 +1,6 @@
-"""What a commit promises: the whole change or nothing of it, and one winner."""
+"""What a commit promises: the whole change, or nothing of it and the reason."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
@@ -9,10 +8,8 @@ import pytest
 from bridge.errors import Code, Conflict, IllegalMove, Refused
 from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.ports.store import Change, Entity, InboxRoom, Key, OpenRequests, Store
-from bridge.post import Button, PostKind, PostState
 from bridge.request import Answer
-from bridge.session import Kind, Source
-from bridge.turn import Failure, FailureKind, Process, TurnState
+from bridge.turn import TurnState
 from tests.contracts.entities import (
     CAREER,
     DESK,
@@ -31,131 +28,6 @@ from tests.contracts.entities import (
     update,
     verdict,
 )
-
-FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
-    (
-        session(
-            kind=Kind.TERMINAL,
-            source=Source.RUNTIME,
-            agent="desk",
-            cwd="/srv",
-            project="tieline",
-            tags=("office", "größe"),
-            accept_wake=False,
-            alias="20260801_110135",
-            rested=True,
-            paused="no login",
-            closed_at=7.5,
-            last_seen=6.25,
-        ),
-        lambda store: store.session(DESK),
-    ),
-    (binding(session=None, source=Source.FILE), lambda store: store.binding(HOME)),
-    (
-        message(
-            intent=Intent.REPLY,
-            text="first line\nsecond \x00 'quoted' 🙂",
-            origin=Origin.SYSTEM,
-            wake=False,
-            state=State.SETTLED,
-            outcome=Outcome.DEAD,
-            reason="five attempts",
-            in_reply_to="m-0",
-            cause="m-00",
-            depth=3,
-            path=(DESK, FINANCE),
-            place=HOME,
-            person="web:1",
-            by_command=True,
-            late=True,
-            turn="t-1",
-            epoch=4,
-            attempts=5,
-            unread=2,
-            woken_at=11.5,
-            read_at=12.5,
-            settled_at=1_700_000_000.123456,
-        ),
-        lambda store: store.message(message().id),
-    ),
-    (
-        request(
-            state=Answer.INPUT_REQUIRED,
-            parent="m-0",
-            place=HOME,
-            by_command=True,
-            deferred=True,
-            closing="m-2",
-            late="m-3",
-            closed_at=30.0,
-            reason="a question",
-        ),
-        lambda store: store.request(message().id),
-    ),
-    (
-        turn(
-            inputs=("m-1", "m-2"),
-            acts_for="m-1",
-            state=TurnState.FAILED,
-            place=HOME,
-            process=Process(4711, "99887766"),
-            prompt_sent=True,
-            tools_begun=True,
-            peer_read=True,
-            ended_at=40.0,
-            stop_reason="refusal",
-            failure=Failure(FailureKind.RATE_LIMIT, "slow down", retryable=True, resets_at=99.0),
-        ),
-        lambda store: store.turn(turn().id),
-    ),
-    (conversation(place=None, messages=7, told=True), lambda store: store.conversation(TALK)),
-    (pair(recent=(1.0, 2.5, 3.0), rest_until=60.0), lambda store: store.pair(CAREER, DESK)),
-    (
-        post(
-            kind=PostKind.HANDOFF,
-            buttons=(Button("Approve once", "approve:1"), Button("Deny", "deny:1")),
-            message="m-1",
-            session=DESK,
-            state=PostState.FAILED,
-            receipt="99",
-            attempts=3,
-            error="the chat is gone",
-        ),
-        lambda store: store.post(post().key),
-    ),
-]
-NAMES = [type(entity).__name__ for entity, _ in FULL]
-
-
-@pytest.mark.parametrize(("entity", "read"), FULL, ids=NAMES)
-async def test_every_field_comes_back_as_it_was_put(
-    store: Store, entity: Entity, read: Callable[[Store], Awaitable[Entity | None]]
-) -> None:
-    assert await read(store) is None
-    await store.commit(Change(puts=[entity]))
-    assert await read(store) == replace(entity, version=1)
-
-
-@pytest.mark.parametrize(("entity", "read"), FULL, ids=NAMES)
-async def test_a_put_on_the_stored_version_replaces_it_and_counts_one_more(
-    store: Store, entity: Entity, read: Callable[[Store], Awaitable[Entity | None]]
-) -> None:
-    await store.commit(Change(puts=[entity]))
-    stored = await read(store)
-    assert stored is not None
-    await store.commit(Change(puts=[stored]))
-    assert await read(store) == replace(entity, version=2)
-
-
-@pytest.mark.parametrize(("entity", "read"), FULL, ids=NAMES)
-@pytest.mark.parametrize("version", [0, 2, 7])
-async def test_a_put_on_any_other_version_is_a_conflict(
-    store: Store, entity: Entity, read: Callable[[Store], Awaitable[Entity | None]], version: int
-) -> None:
-    await store.commit(Change(puts=[entity]))
-    with pytest.raises(Conflict):
-        await store.commit(Change(puts=[replace(entity, version=version)]))
-    assert await read(store) == replace(entity, version=1)
 
 
 async def test_a_put_on_a_version_of_what_does_not_exist_is_a_conflict(store: Store) -> None:
@@ -315,47 +187,6 @@ async def test_records_are_written_once(store: Store) -> None:
         await store.commit(Change(steps=[step(detail={"another": True})]))
     assert await store.verdicts(TALK) == [verdict()]
     assert await store.steps("m-1") == [step()]
-
-
-async def test_of_many_that_planned_on_one_version_exactly_one_wins(store: Store) -> None:
-    await store.commit(Change(puts=[message()]))
-
-    async def settle(n: int) -> bool:
-        try:
-            await store.commit(
-                Change(
-                    puts=[message(version=1).to_settled(Outcome.CANCELLED, at=20.0, reason=str(n))],
-                    steps=[step(f"s-{n}")],
-                )
-            )
-        except Conflict:
-            return False
-        return True
-
-    won = await asyncio.gather(*(settle(n) for n in range(64)))
-    assert won.count(True) == 1
-    winner = won.index(True)
-    stored = await store.message(message().id)
-    assert stored is not None
-    assert (stored.reason, stored.version) == (str(winner), 2)
-    assert [one.id for one in await store.steps("m-1")] == [f"s-{winner}"]
-
-
-async def test_changes_beside_a_conflict_are_stored(store: Store) -> None:
-    await store.commit(Change(puts=[pair()]))
-    changes = [Change(puts=[message(f"m-{n}"), *([pair(version=5)] if n % 3 == 0 else [])]) for n in range(60)]
-    results = await asyncio.gather(*(store.commit(change) for change in changes), return_exceptions=True)
-    assert [isinstance(result, Conflict) for result in results] == [n % 3 == 0 for n in range(60)]
-    assert {one.id for one in await store.queue(CAREER)} == {f"m-{n}" for n in range(60) if n % 3}
-
-
-async def test_an_inbox_is_not_overfilled_by_sends_in_one_instant(store: Store) -> None:
-    results = await asyncio.gather(
-        *(store.commit(Change(puts=[message(f"m-{n}")], checks=[InboxRoom(CAREER, 5)])) for n in range(64)),
-        return_exceptions=True,
-    )
-    assert results.count(None) == 5
-    assert await store.inbox_size(CAREER) == 5
 
 
 BAD = "half a \ud83d letter"
