@@ -1,6 +1,7 @@
 """Starts agents and opens their contexts."""
 
 import asyncio
+import errno
 import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -10,12 +11,14 @@ from dataclasses import replace
 from adapters.acp.child import Child
 from adapters.acp.failures import failure
 from adapters.acp.process import end
-from adapters.acp.spec import AgentSpec, Times, environment
+from adapters.acp.spec import AgentSpec, Times, environment, secrets_in
 from adapters.acp.tail import Tail
 from bridge.ids import SessionId
 from bridge.ports.clock import Clock
 from bridge.ports.runtime import Agent, Launch, StartFailed
 from bridge.turn import FailureKind, Process
+
+_SCARCE = frozenset({errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 
 class AcpRuntime:
@@ -41,6 +44,7 @@ class AcpRuntime:
         self._clock = clock
         self._times = times or Times()
         self._on_stderr = on_stderr
+        self._spawning = asyncio.Lock()
 
     def knows(self, agent: str) -> bool:
         return agent in self._agents
@@ -57,9 +61,13 @@ class AcpRuntime:
         await asyncio.to_thread(importlib.import_module, "adapters.acp.opening")
         from adapters.acp.opening import opened  # noqa: PLC0415
 
+        env = environment(spec, self._base)
         on_stderr = self._on_stderr
-        tail = Tail((lambda line: on_stderr(launch.session, line)) if on_stderr else None)
-        child = await self._spawned(spec, launch.cwd, tail)
+        tail = Tail(
+            (lambda line: on_stderr(launch.session, line)) if on_stderr else None,
+            hidden=(*launch.secrets.values(), *secrets_in(env)),
+        )
+        child = await self._spawned(spec, launch.cwd, env, tail)
         async with AsyncExitStack() as undo:
             undo.push_async_callback(child.gone)
             undo.callback(child.kill)
@@ -72,16 +80,20 @@ class AcpRuntime:
     async def end(self, process: Process) -> None:
         await end(process, self._times.stop_s)
 
-    async def _spawned(self, spec: AgentSpec, cwd: str, tail: Tail) -> Child:
-        env = environment(spec, self._base)
+    async def _spawned(self, spec: AgentSpec, cwd: str, env: Mapping[str, str], tail: Tail) -> Child:
+        command = f"The command {spec.command[0]!r} of agent {spec.name!r}"
         try:
-            return await Child.spawn(spec.command, cwd=cwd, env=env, tail=tail)
+            # A fork holds the event loop; of many starts at once only one does so at a time.
+            async with self._spawning:
+                return await Child.spawn(spec.command, cwd=cwd, env=env, tail=tail)
         except FileNotFoundError:
-            raise _wrong(f"The command {spec.command[0]!r} of agent {spec.name!r} was not found.") from None
+            raise _wrong(f"{command} was not found.") from None
         except PermissionError:
-            raise _wrong(f"The command {spec.command[0]!r} of agent {spec.name!r} may not be run.") from None
+            raise _wrong(f"{command} may not be run.") from None
         except OSError as error:
-            raise _wrong(f"The command {spec.command[0]!r} of agent {spec.name!r} cannot be run: {error}") from None
+            detail = f"{command} cannot be run: {error.strerror}."
+            kind = FailureKind.CAPACITY if error.errno in _SCARCE else FailureKind.CONFIG
+            raise StartFailed(failure(kind, detail)) from None
 
 
 def _directory(cwd: str) -> str:

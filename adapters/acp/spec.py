@@ -1,8 +1,10 @@
 """How an agent is started."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+_SECRET = re.compile(r"key|token|secret|passw", re.IGNORECASE)
 _PASSED = frozenset({"PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "SHELL"})
 
 
@@ -32,3 +34,8 @@ def environment(spec: AgentSpec, base: Mapping[str, str]) -> dict[str, str]:
     passed = _PASSED | {name for name in spec.env_pass if not name.startswith("TIELINE_")}
     kept = {name: value for name, value in base.items() if name in passed or name.startswith("LC_")}
     return {**kept, **spec.env}
+
+
+def secrets_in(env: Mapping[str, str]) -> list[str]:
+    """The values that are secret by the names of their variables."""
+    return [value for name, value in env.items() if _SECRET.search(name)]

@@ -3,10 +3,11 @@
 import codecs
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 _LINES = 20
 _LINE_CHARS = 400
+_SECRET_CHARS = 6
 _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -16,9 +17,13 @@ def cleaned(text: str) -> str:
 
 
 class Tail:
-    """Takes any amount and keeps a bounded end of it; each line, cut to size, is also given to `on_line`."""
+    """Takes any amount and keeps a bounded end of it; each line, cut to size, is also given to `on_line`.
 
-    def __init__(self, on_line: Callable[[str], None] | None = None) -> None:
+    What is `hidden` is shown nowhere, unless it is too short to be a secret.
+    """
+
+    def __init__(self, on_line: Callable[[str], None] | None = None, *, hidden: Iterable[str] = ()) -> None:
+        self._hidden = [secret for secret in hidden if len(secret) >= _SECRET_CHARS]
         self._on_line = on_line
         self._lines: deque[str] = deque(maxlen=_LINES)
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
@@ -37,11 +42,17 @@ class Tail:
 
     @property
     def text(self) -> str:
-        return "\n".join([*self._lines, *filter(None, [cleaned(self._partial)[:_LINE_CHARS]])])
+        return "\n".join(filter(None, [*self._lines, self._shown(self._partial)]))
 
     def _add(self, line: str) -> None:
-        line = cleaned(line).rstrip()[:_LINE_CHARS]
+        line = self._shown(line)
         if line:
             self._lines.append(line)
             if self._on_line:
                 self._on_line(line)
+
+    def _shown(self, line: str) -> str:
+        line = cleaned(line)
+        for secret in self._hidden:
+            line = line.replace(secret, "[hidden]")
+        return line.rstrip()[:_LINE_CHARS]

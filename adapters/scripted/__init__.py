@@ -40,9 +40,10 @@ sign, and what is unknown stays as it is. There are `$last` (the newest tool res
 `$intent` and `$conversation` (the mail at hand: the first of the newest `peer_receive`), `$prompt`,
 `$session`, `$turn` (counts prompts), `$cwd`, `$pid`, `$env`, and what `let` and a rule's expression named.
 
-**Without a script** it says `echo: TEXT` to a person. A text block that mentions `peer_receive` is the
-bridge's notice: it calls that tool and answers each message, `done: TEXT` to a request, `noted: TEXT` to an
-inform and `FROM answered: TEXT` to a reply. An embedded resource is answered like a request.
+**Without a script** it says `echo: TEXT` to a person. A text block that begins with `[Tieline]` or mentions
+`peer_receive` is the bridge's notice. If it mentions that tool, the agent calls it and answers each message,
+`done: TEXT` to a request, `noted: TEXT` to an inform and `FROM answered: TEXT` to a reply; else it says
+nothing to it. An embedded resource is answered like a request.
 
 **A persona** (`--persona FILE`) is JSON: `{"rules": [{"on": "mail", "match": "cv", "script": "say read"}]}`.
 The first rule wins whose `on` is the event and whose `match` (a part of the text, in any case) or `regex`

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 _METHOD_NOT_FOUND = -32601
 _NOT_FOUND = -32002
-_NOTICE = "peer_receive"
+_NOTICE = "[Tieline]"
+_READ = "peer_receive"
 _MODES = {
     "currentModeId": "default",
     "availableModes": [{"id": "default", "name": "Default"}, {"id": "read-only", "name": "Read only"}],
@@ -139,14 +140,14 @@ class ScriptedAgent:
 
     def _words(self, turn: Turn, text: str) -> None:
         script = script_in(text)
-        notice = script is None and _NOTICE in text
+        notice = text.startswith(_NOTICE) or _READ in text
         found = (script, {}) if script is not None else self._persona.script("notice" if notice else "prompt", text)
         if found:
             turn.values.update(found[1])
             turn.run(found[0])
         elif not notice:
             turn.do_say(f"echo: {text}")
-        elif turn.context.servers:
+        elif _READ in text and turn.context.servers:
             for message in turn.receive():
                 self._mail(turn, message)
 

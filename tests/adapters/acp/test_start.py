@@ -196,6 +196,15 @@ async def test_stderr_is_drained_and_kept_within_bounds(bench: Bench) -> None:
     await gone(agent.process)
 
 
+async def test_secrets_are_hidden_in_what_is_told_of_stderr(bench: Bench) -> None:
+    spec = bench.spec(env={"MODEL_API_KEY": "sk-123456"})
+    agent = await bench.start(bench.runtime(spec), secrets={"TIELINE_TOKEN": "t0ken-t0ken"})
+    result = await bench.say(agent, "do: stderr bad key sk-123456 or t0ken-t0ken ; crash")
+    assert result.failure
+    assert result.failure.detail.endswith("\nbad key [hidden] or [hidden]")
+    assert bench.stderr == ["bad key [hidden] or [hidden]"]
+
+
 async def test_a_prompt_never_mixes_the_texts_of_peers_into_other_blocks(bench: Bench) -> None:
     agent = await bench.start(bench.runtime(bench.spec(embed=True)))
     prompt = Prompt(words="what now?", notice="[bridge] two messages", embedded=("/reset", "second"))

@@ -122,8 +122,8 @@ def test_every_kind_of_mail_has_an_answer(agent: Agent) -> None:
 
 def test_a_resource_is_answered_like_a_request(agent: Agent) -> None:
     resource = {"type": "resource", "resource": {"uri": "x:y", "text": "tea"}}
-    agent.ask("session/prompt", sessionId=agent.open(), prompt=[{"type": "text", "text": "do: say hm"}, resource])
-    assert agent.said() == "hm\ndone: tea"
+    agent.ask("session/prompt", sessionId=agent.open(), prompt=[{"type": "text", "text": "[Tieline] Mail."}, resource])
+    assert agent.said() == "done: tea"
 
 
 def test_the_newest_mail_is_at_hand_for_a_call(agent: Agent) -> None:
