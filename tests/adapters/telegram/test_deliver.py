@@ -10,6 +10,7 @@ from tests.adapters.telegram.stage import (
     CAREER,
     DESK,
     FORUM,
+    IMPATIENT,
     OPERATOR,
     FlyingClock,
     RememberingIntake,
@@ -215,7 +216,7 @@ async def test_flood_control_halts_that_chat_alone(api: BotApi, clock: FlyingClo
 async def test_a_sending_without_an_answer_is_ambiguous(
     api: BotApi, clock: FlyingClock, intake: RememberingIntake, fault: Fault
 ) -> None:
-    async with running(chat_for(api, clock), intake) as chat:
+    async with running(chat_for(api, clock, patience=IMPATIENT), intake) as chat:
         await api.until(lambda: api.updates.polling)
         api.fail("sendMessage", fault)
         with pytest.raises(Ambiguous):
@@ -227,7 +228,7 @@ async def test_a_sending_without_an_answer_is_ambiguous(
 async def test_an_edit_without_an_answer_is_tried_again(
     api: BotApi, clock: FlyingClock, intake: RememberingIntake, fault: Fault
 ) -> None:
-    async with running(chat_for(api, clock), intake) as chat:
+    async with running(chat_for(api, clock, patience=IMPATIENT), intake) as chat:
         await api.until(lambda: api.updates.polling)
         receipt = await chat.deliver(post("one"))
         api.fail("editMessageText", fault)

@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from adapters.telegram.config import Patience
 from adapters.telegram.poller import ALLOWED_UPDATES
 from bridge.post import Button
 from tests.adapters.telegram.stage import (
     DESK,
     FORUM,
+    IMPATIENT,
     OPERATOR,
     USER,
     FlyingClock,
@@ -169,7 +169,7 @@ async def test_a_connection_that_went_dead_is_given_up(
 ) -> None:
     api.fail("getUpdates", Fault.SILENT_AFTER)
     say(api, "through another one")
-    async with running(chat_for(api, clock), intake):
+    async with running(chat_for(api, clock, patience=IMPATIENT), intake):
         await intake.hears("through another one")
 
 
@@ -195,7 +195,7 @@ async def test_a_press_is_answered_with_what_it_did(api: BotApi, clock: FlyingCl
 async def test_an_answer_that_hangs_holds_up_no_update(
     api: BotApi, clock: FlyingClock, intake: RememberingIntake
 ) -> None:
-    chat = chat_for(api, clock, patience=Patience(answer_s=60, poll_s=2))
+    chat = chat_for(api, clock)
     async with running(chat, intake):
         await api.until(lambda: api.updates.polling)
         await chat.deliver(post("Allow it?", buttons=(Button("Approve", "approve:1"),)))

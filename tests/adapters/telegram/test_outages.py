@@ -13,7 +13,7 @@ from bridge.ports.chat import NotDelivered
 from tests.adapters.telegram.stage import (
     DESK,
     FORUM,
-    IMPATIENT,
+    PATIENT,
     USER,
     FlyingClock,
     RememberingIntake,
@@ -51,7 +51,7 @@ async def test_a_refused_token_is_said_and_tried_again_slowly(
         health = chat.health()
         assert health["ok"] is False
         assert "token" in str(health["error"])
-        assert set(clock.pauses) == {IMPATIENT.hopeless_s}
+        assert set(clock.pauses) == {PATIENT.hopeless_s}
         with pytest.raises(NotDelivered) as refused:
             await chat.deliver(post())
         assert refused.value.retry_at is not None
@@ -66,7 +66,7 @@ async def test_a_server_that_comes_late_is_found(api: BotApi, clock: FlyingClock
     async with running(chat_for(api, clock), intake) as chat:
         await clock.paused(3)
         assert "cannot be reached" in str(chat.health()["error"])
-        assert max(clock.pauses) <= IMPATIENT.backoff_s
+        assert max(clock.pauses) <= PATIENT.backoff_s
         await api.up()
         api.say("hello again", chat=FORUM, thread=DESK, user=USER)
         await intake.hears("hello again")
@@ -82,7 +82,7 @@ async def test_a_second_poller_is_not_fought_but_named(
         while "another program" not in str(chat.health()["error"]):
             await api.until(lambda: api.updates.polling)
             await rival.get(f"{api.base_url}{TOKEN}/getUpdates")
-        assert IMPATIENT.hopeless_s not in clock.pauses[:2]
+        assert PATIENT.hopeless_s not in clock.pauses[:2]
         api.say("the other one is gone", chat=FORUM, thread=DESK, user=USER)
         await intake.hears("the other one is gone")
         assert chat.health()["ok"] is True
