@@ -54,10 +54,7 @@ class Dispatch:
         try:
             while not self._closing:
                 lane.hinted = False
-                turn = await self._ledger.surely(lambda work: begin(work, session))
-                if turn is not None:
-                    await self._turns.run(turn)
-                elif not lane.hinted:
+                if not await self._one(session) and not lane.hinted:
                     break
         except Exception:
             # The lane is a task of its own: its defect must not end the other lanes. The due-time scan
@@ -65,6 +62,16 @@ class Dispatch:
             log.exception("%s: its lane ended by a defect", session)
         finally:
             del self._lanes[session]
+
+    async def _one(self, session: SessionId) -> bool:
+        """Runs one turn to its end. False where none may, or has to, begin now."""
+        if not self._turns.may_begin(session):
+            return False
+        with self._turns.opening(session) as run:
+            turn = await self._ledger.surely(lambda work: begin(work, session))
+            if turn is not None:
+                await self._turns.run(run, turn)
+        return turn is not None
 
 
 async def begin(work: Work, session_id: SessionId) -> Turn | None:
@@ -74,8 +81,9 @@ async def begin(work: Work, session_id: SessionId) -> Turn | None:
         return None
     if await work.store.live_turn(session_id) is not None:
         return None
-    message = next((one for one in await work.queue(session_id) if _ready(one, session, work.now)), None)
-    if message is None:
+    message = next((one for one in await work.queue(session_id) if _runs(one, session, work.now)), None)
+    if message is None or message.due_at > work.now:
+        # What has to wait at the head rests the lane: nothing overtakes it but a person's word, which sorts first.
         return None
     acts_for, place = await _bearing(work, message)
     turn = Turn(
@@ -91,8 +99,8 @@ async def begin(work: Work, session_id: SessionId) -> Turn | None:
     return turn
 
 
-def _ready(message: Message, session: Session, now: float) -> bool:
-    if message.due_at > now or now >= message.expires_at:
+def _runs(message: Message, session: Session, now: float) -> bool:
+    if now >= message.expires_at:
         return False
     return message.from_person or (message.wake and not session.rested)
 

@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
 from bridge import wording
 from bridge.flow.agents import Agents
@@ -25,13 +27,15 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Run:
-    """A turn under way. `stopped` is set once a person has stopped it, whatever it is doing then."""
+class Run:
+    """A turn under way, from before it is stored until its end is. `stopped` is set once a person has stopped
+    it, whatever it is doing then."""
 
-    turn: Turn
+    turn: Turn | None = None
     task: "asyncio.Task[Result] | None" = None
     agent: Agent | None = None
     stopped: bool = False
+    over: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Turns:
@@ -39,51 +43,78 @@ class Turns:
         self._ledger = ledger
         self._agents = agents
         self._questions = questions
-        self._runs: dict[SessionId, _Run] = {}
+        self._runs: dict[SessionId, Run] = {}
+        self._held: set[SessionId] = set()
 
-    async def run(self, turn: Turn) -> None:
-        """Runs a turn that has been stored as starting, to its stored end."""
-        run = self._runs[turn.session] = _Run(turn)
+    @contextmanager
+    def opening(self, session: SessionId) -> Iterator[Run]:
+        """Makes the session's next turn known before it is stored, so that no stop can miss it."""
+        run = self._runs[session] = Run()
         try:
-            async with asyncio.TaskGroup() as group:
-                run.task = group.create_task(self._guarded(run))
-            result = _STOPPED if run.stopped or run.task.cancelled() else run.task.result()
+            yield run
+        finally:
+            del self._runs[session]
+            run.over.set()
+
+    async def run(self, run: Run, turn: Turn) -> None:
+        """Runs a turn that has been stored as starting, to its stored end."""
+        run.turn = turn
+        try:
+            result = _STOPPED
+            if not run.stopped:
+                async with asyncio.TaskGroup() as group:
+                    run.task = group.create_task(self._guarded(run, turn))
+                if not run.stopped and not run.task.cancelled():
+                    result = run.task.result()
             await self._ledger.surely(lambda work: end_turn(work, turn, result))
         finally:
-            del self._runs[turn.session]
             if run.agent is not None and not run.agent.alive:
                 await self._agents.retire(turn.session)
             self._agents.release(turn.session)
 
     async def stop(self, session: SessionId) -> bool:
-        """Ends the running turn, also while its agent is starting. False where none runs."""
+        """Ends the running turn, also while its agent is starting, and returns once its end is stored. False
+        where none ran."""
         run = self._runs.get(session)
         if run is None:
             return False
         run.stopped = True
-        self._questions.drop(run.turn.id)
+        if run.turn is not None:
+            self._questions.drop(run.turn.id)
         if run.agent is not None:
             await run.agent.cancel(self._ledger.limits.stop_grace_s)
         elif run.task is not None:
             run.task.cancel()
-        return True
+        await run.over.wait()
+        return run.turn is not None
+
+    @contextmanager
+    def held(self, session: SessionId) -> Iterator[None]:
+        """Lets no turn of the session begin meanwhile. Whoever holds hints its lane afterwards."""
+        self._held.add(session)
+        try:
+            yield
+        finally:
+            self._held.discard(session)
+
+    def may_begin(self, session: SessionId) -> bool:
+        return session not in self._held
 
     def running(self) -> int:
-        return len(self._runs)
+        return sum(run.turn is not None for run in self._runs.values())
 
-    async def _guarded(self, run: _Run) -> Result:
+    async def _guarded(self, run: Run, turn: Turn) -> Result:
         try:
-            return await self._result(run)
+            return await self._result(run, turn)
         except Exception as defect:
             # A defect of ours or of a runtime must leave neither the lane nor the turn behind as they are.
-            log.exception("%s: its turn ended by a defect", run.turn.session)
+            log.exception("%s: its turn ended by a defect", turn.session)
             if run.agent is not None:
-                await self._agents.retire(run.turn.session)
+                await self._agents.retire(turn.session)
             return Result("", "failed", Failure(FailureKind.CRASH, f"an internal error: {type(defect).__name__}"))
 
-    async def _result(self, run: _Run) -> Result:
-        turn = run.turn
-        session = await self._ledger.store.session(turn.session)
+    async def _result(self, run: Run, turn: Turn) -> Result:
+        session = await self._ledger.surely(lambda work: work.session(turn.session))
         if session is None:
             return Result("", "failed", Failure(FailureKind.CONFIG, f"{turn.session} does not exist"))
         try:
@@ -92,8 +123,8 @@ class Turns:
             return Result("", "failed", failed.failure)
         run.agent = agent
         listener = _Listener(self._ledger, self._questions, turn)
-        prompt = await self._ledger.do(lambda work: self._prompted(work, turn, session, agent))
-        if run.stopped:
+        prompt = await self._ledger.surely(lambda work: self._prompted(work, turn, agent))
+        if run.stopped or prompt is None:
             return _STOPPED
         async with asyncio.TaskGroup() as group:
             showing = group.create_task(listener.progress.run())
@@ -102,12 +133,14 @@ class Turns:
             finally:
                 showing.cancel()
 
-    async def _prompted(self, work: Work, turn: Turn, session: Session, agent: Agent) -> Prompt:
-        """Stores what a later bridge must know before the agent can act: its process, and that it was prompted."""
+    async def _prompted(self, work: Work, turn: Turn, agent: Agent) -> Prompt | None:
+        """Stores what a later bridge must know before the agent can act: its process, and that it was prompted.
+        None where the turn is over already."""
         current = await work.turn(turn.id)
+        session = await work.session(turn.session)
         inputs = [message for one in turn.inputs if (message := await work.message(one)) is not None]
-        if current is None:
-            return Prompt(notice=wording.MAIL_NOTICE)
+        if current is None or session is None or not current.live:
+            return None
         if agent.context is Context.LOST and session.alias != agent.alias:
             await work.show(f"lost:{turn.id}", turn.place, PostKind.NOTICE, wording.CONTEXT_LOST, session=session.id)
         if session.alias != agent.alias:
@@ -160,10 +193,13 @@ class _Listener:
             await self._ledger.surely(lambda work: self._tool(work, event, begins))
 
     async def asked(self, question: Question) -> str | None:
-        turn = await self._ledger.store.turn(self._turn.id) or self._turn
-        inputs = [await self._ledger.store.message(one) for one in turn.inputs]
-        by_peer = turn.peer_read or any(one is None or not one.from_person for one in inputs)
-        return await self._questions.ask(turn, question, by_peer=by_peer)
+        by_peer = await self._ledger.surely(self._by_peer)
+        return await self._questions.ask(self._turn, question, by_peer=by_peer)
+
+    async def _by_peer(self, work: Work) -> bool:
+        turn = await work.turn(self._turn.id)
+        inputs = [await work.message(one) for one in self._turn.inputs]
+        return turn is None or turn.peer_read or any(one is None or not one.from_person for one in inputs)
 
     async def _tool(self, work: Work, event: ToolBegun, begins: bool) -> None:
         current = await work.turn(self._turn.id)
