@@ -121,8 +121,10 @@ def _explain(view: dict[str, Any]) -> None:
     reason = f": {view['reason']}" if view["reason"] else ""
     if view["answer"] == "no_reply":
         note(f"{view['message_id']} was read, and there is no reply{reason}")
-    elif view["answer"] == "input_required":
-        note(f"That is a question back. Answer it: tieline send TO TEXT --reply-to {view['reply']['message_id']}")
+    elif view["answer"] == "input_required" and view["reply"]:
+        reply = view["reply"]
+        where = f"{reply['from']} TEXT --wake --reply-to {reply['message_id']}"
+        note(f"that is a question back; go on with: tieline send {where}")
     elif view["answer"] != "answered":
         note(f"{view['message_id']} {view['answer']}{reason}")
 

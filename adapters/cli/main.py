@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     `run` and `demo` are listed by `--help` and started by whoever calls this, not here.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    as_json = "--json" in arguments
+    as_json = "--json" in arguments[: arguments.index("--") if "--" in arguments else None]
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -13,7 +13,7 @@ from adapters.api.who import Channel, caller
 from bridge.errors import Code, Refused
 from bridge.message import Origin
 from tests.adapters.api.live import post
-from tests.adapters.api.memory_exchange import BUILD, CAREER, DESK, SHELL, MemoryExchange
+from tests.adapters.api.memory_exchange import CAREER, DESK, SHELL, MemoryExchange
 
 SEND = {"to": "career", "text": "hello"}
 
@@ -47,19 +47,6 @@ async def test_below_an_agent_a_caller_is_that_agent(home: Path, exchange: Memor
     await post(home, "/v1/send", SEND)
     [by] = exchange.callers
     assert (by.session, by.origin, by.bound) == (DESK, Origin.PEER, True)
-
-
-async def test_a_program_is_a_peer_and_speaks_for_shells_only(home: Path, exchange: MemoryExchange) -> None:
-    if lineage(os.getpid()).terminal:
-        pytest.skip("the tests were started from a terminal")
-    await post(home, "/v1/send", SEND)
-    await post(home, "/v1/send", {**SEND, "from": "build"})
-    status, _ = await post(home, "/v1/send", {**SEND, "from": "desk"})
-    assert status == 403
-    assert [(by.session, by.origin, by.operator) for by in exchange.callers] == [
-        (SHELL, Origin.PEER, False),
-        (BUILD, Origin.PEER, False),
-    ]
 
 
 async def test_a_caller_that_the_kernel_does_not_name_is_a_program(exchange: MemoryExchange) -> None:

@@ -37,9 +37,16 @@ class Shell:
 
     @asynccontextmanager
     async def started(self, *arguments: str, **environ: str) -> AsyncIterator[asyncio.subprocess.Process]:
+        """A command without a controlling terminal, wherever the tests were started."""
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
-            *COMMAND, *arguments, stdin=pipe, stdout=pipe, stderr=pipe, env=self.environment(**environ)
+            *COMMAND,
+            *arguments,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            env=self.environment(**environ),
+            start_new_session=True,
         )
         try:
             yield process
@@ -54,8 +61,9 @@ class Shell:
         assert process.returncode is not None
         return Done(process.returncode, out.decode(), err.decode())
 
-    async def run_in_terminal(self, *arguments: str) -> Done:
-        """With a controlling terminal, in a session of its own; stdout is a pipe, `err` what the terminal shows."""
+    @asynccontextmanager
+    async def in_terminal(self, *arguments: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, "Screen"]]:
+        """A command with a controlling terminal, whose stdout is a pipe."""
         master, slave = os.openpty()
 
         def take_terminal() -> None:
@@ -73,11 +81,25 @@ class Shell:
         )
         os.close(slave)
         try:
-            out, _ = await process.communicate()
-            shown = os.read(master, 65536) if process.returncode is not None else b""
-        except OSError:  # nothing was shown, and nobody holds the terminal any more
-            shown = b""
+            yield process, Screen(master)
         finally:
+            if process.returncode is None:
+                process.kill()
+            await process.communicate()
             os.close(master)
-        assert process.returncode is not None
-        return Done(process.returncode, out.decode(), shown.decode())
+
+
+@dataclass(slots=True)
+class Screen:
+    """What a terminal shows."""
+
+    master: int
+    text: str = ""
+
+    async def until(self, wanted: str) -> None:
+        """Reads until `wanted` has been shown; the end of the program ends it too."""
+        while wanted not in self.text:
+            try:
+                self.text += (await asyncio.to_thread(os.read, self.master, 65536)).decode()
+            except OSError:  # nobody holds the other side any more
+                return

@@ -1,7 +1,7 @@
 """`tieline ask` brings one answer back, says that it lives meanwhile, and never loses the question."""
 
-import asyncio
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -68,7 +68,7 @@ async def test_a_wait_goes_on_at_a_bridge_that_has_restarted(tmp_path: Path, exc
 async def test_an_interrupted_wait_tells_how_to_get_the_answer(shell: Shell, exchange: MemoryExchange) -> None:
     async with shell.started("ask", "career", "how much?", "--key", "k") as process:
         await exchange.asked.wait()
-        process.send_signal(2)
+        process.send_signal(signal.SIGINT)
         out, err = await process.communicate()
     assert (process.returncode, out) == (130, b"")
     assert b"--key k" in err
@@ -84,8 +84,11 @@ async def test_a_wait_shows_where_the_question_is(shell: Shell, exchange: Memory
 
 
 async def test_on_a_terminal_one_line_is_rewritten_and_gone_at_the_end(shell: Shell, exchange: MemoryExchange) -> None:
-    asking = asyncio.create_task(shell.run_in_terminal("ask", "career", "how much?", "--timeout", "1.5"))
-    done = await asking
-    assert done.code == 75
-    assert "\r\x1b[Kwaiting for career: queued, position 1 (1 s)" in done.err
-    assert "\r\x1b[Kno answer" in done.err
+    async with shell.in_terminal("ask", "career", "how much?") as (process, screen):
+        await screen.until(" s)")
+        await exchange.close("m1", Answer.NO_REPLY)
+        await screen.until("no reply")
+        assert await process.wait() == 0
+    lines = screen.text.split("\r\x1b[K")
+    assert lines[1].startswith("waiting for career: queued, position 1 (")
+    assert lines[-1].startswith("m1 was read, and there is no reply")

@@ -1,6 +1,7 @@
 """What the commands ask for and show: the keys of their JSON are a contract with scripts."""
 
-import asyncio
+import signal
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from bridge.message import Intent, Origin
 from bridge.trace import StepKind
 from tests.adapters.api.live import serving
 from tests.adapters.api.memory_exchange import BUILD, SHELL, MemoryExchange
-from tests.adapters.cli.shell import COMMAND, Shell
+from tests.adapters.cli.shell import Shell
 
 KEYS = {
     "status": {
@@ -82,9 +83,19 @@ async def test_a_token_in_the_environment_is_used(shell: Shell, exchange: Memory
     assert (exchange.callers[-1].session, exchange.callers[-1].bound) == ("default/desk", True)
 
 
+async def test_a_program_is_a_peer_and_speaks_for_shells_only(shell: Shell, exchange: MemoryExchange) -> None:
+    assert (await shell.run("send", "career", "hello")).code == 0
+    assert (await shell.run("send", "career", "hello", "--from", "build")).code == 0
+    assert (await shell.run("send", "career", "hello", "--from", "desk")).code == 77
+    assert [(by.session, by.origin, by.operator) for by in exchange.callers] == [
+        (SHELL, Origin.PEER, False),
+        (BUILD, Origin.PEER, False),
+    ]
+
+
 async def test_a_person_at_a_terminal_is_a_user(shell: Shell, exchange: MemoryExchange) -> None:
-    done = await shell.run_in_terminal("send", "career", "hello")
-    assert done.code == 0
+    async with shell.in_terminal("send", "career", "hello") as (process, _):
+        assert await process.wait() == 0
     assert (exchange.callers[-1].origin, exchange.callers[-1].operator) == (Origin.USER, True)
 
 
@@ -163,30 +174,23 @@ async def test_taking_leases_and_acknowledging_settles(shell: Shell, exchange: M
 async def test_following_shows_each_message_once_and_survives_a_restart(
     tmp_path: Path, exchange: MemoryExchange
 ) -> None:
-    shell = Shell(tmp_path)
-    async with serving(exchange, tmp_path):
+    async with AsyncExitStack() as first_life:
+        await first_life.enter_async_context(serving(exchange, tmp_path))
         await exchange.arrive(SHELL, "one")
-        process = await asyncio.create_subprocess_exec(
-            *COMMAND,
-            "inbox", "--follow", "--json",
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=shell.environment(),
-        )  # fmt: skip
-        assert process.stdout
-        assert process.stderr
-        assert b'"one"' in await process.stdout.readline()
-        await exchange.arrive(SHELL, "two")
-        assert b'"two"' in await process.stdout.readline()
-    try:
-        assert b"went away" in await process.stderr.readline()
-        async with serving(exchange, tmp_path):
-            await exchange.arrive(SHELL, "three")
-            assert b'"three"' in await process.stdout.readline()
-            process.send_signal(2)
-            assert await process.wait() == 130
-            assert await process.stderr.read() == b""
-    finally:
-        if process.returncode is None:
-            process.kill()
+        async with Shell(tmp_path).started("inbox", "--follow", "--json") as process:
+            assert process.stdout
+            assert process.stderr
+            assert b'"one"' in await process.stdout.readline()
+            await exchange.arrive(SHELL, "two")
+            assert b'"two"' in await process.stdout.readline()
+            await first_life.aclose()
+            assert b"went away" in await process.stderr.readline()
+            async with serving(exchange, tmp_path):
+                await exchange.arrive(SHELL, "three")
+                assert b'"three"' in await process.stdout.readline()
+                process.send_signal(signal.SIGINT)
+                assert await process.wait() == 130
+                assert await process.stderr.read() == b""
 
 
 async def test_status_can_wait_for_a_bridge_that_starts(tmp_path: Path, exchange: MemoryExchange) -> None:

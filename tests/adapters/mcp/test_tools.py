@@ -1,5 +1,6 @@
 """What an agent can do through the tools, and what it is told."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -84,10 +85,10 @@ async def test_mail_is_data_with_its_origin_and_a_line_that_says_what_it_is(
 
 async def test_a_question_brings_its_answer_back(tmp_path: Path, exchange: MemoryExchange) -> None:
     async with agent(exchange, tmp_path) as client:
-        await exchange.send(await exchange.caller(None, origin=Origin.PEER, bound=DESK), Send("career", "?", key="k"))
+        asking = asyncio.create_task(client.call_tool("peer_ask", {"to": "career", "text": "?"}))
+        await exchange.asked.wait()
         await exchange.close("m1", Answer.ANSWERED, "42")
-        exchange.keys = {None: exchange.keys["k"]}  # type: ignore[dict-item]
-        result = await client.call_tool("peer_ask", {"to": "career", "text": "?"})
+        result = await asking
     content: Any = result.structured_content
     assert (content["answer"], content["reply"]["text"], content["reply"]["from"]) == ("answered", "42", CAREER)
 
