@@ -45,7 +45,7 @@ class Commands:
 
     async def run(self, heard: Heard) -> None:
         """Carries out one command, once a `heard.key`; what it has to say is posted at the place."""
-        name, _, rest = heard.text.strip().partition(" ")
+        name, rest = _word(heard.text)
         command = self._commands.get(name.removeprefix("/").lower())
         if command is None and heard.silent:
             return
@@ -54,7 +54,7 @@ class Commands:
                 raise Refused(Code.INVALID_REQUEST, f"there is no command {name[:40]}", remedy="See /help.")
             if command.operators_only and not heard.person.operator:
                 raise Refused(Code.NOT_PERMITTED, f"{name} is for operators", remedy="Ask an operator.")
-            said = await command.run(heard, rest.strip())
+            said = await command.run(heard, rest)
         except Refused as refused:
             if refused.code is Code.UNAVAILABLE:
                 raise
@@ -69,13 +69,13 @@ class Commands:
     async def _send(self, heard: Heard, rest: str) -> str | None:
         """What becomes of it is shown by the handoff's own post."""
         session = await self._here(heard)
-        name, _, text = rest.partition(" ")
-        if not name or not text.strip():
+        name, text = _word(rest)
+        if not text:
             raise Refused(Code.INVALID_REQUEST, "it takes a session and a text", remedy="Like: /ask career TEXT")
         to = await self._directory.find(name)
         origin = Origin.USER
         caller = Caller(session.id, origin, place=heard.place, person=heard.person.id, operator=heard.person.operator)
-        send = Send(to=to.id, text=text.strip(), intent=Intent.REQUEST, wake=True, key=heard.key)
+        send = Send(to=to.id, text=text, intent=Intent.REQUEST, wake=True, key=heard.key)
         try:
             await self._admission.send(caller, send)
         except Refused as refused:
@@ -149,3 +149,9 @@ class Commands:
                 Code.UNKNOWN_SESSION, "no session is bound to this place", remedy="An operator can: /bind NAME"
             )
         return session
+
+
+def _word(text: str) -> tuple[str, str]:
+    """The first word and what follows it, whatever white space is between them."""
+    first, *rest = text.split(maxsplit=1) or [""]
+    return first, rest[0].strip() if rest else ""

@@ -5,7 +5,7 @@ from dataclasses import replace
 from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
 from bridge.flow.ledger import Ledger, Work
-from bridge.flow.settlement import close, settle, show_status
+from bridge.flow.settlement import close, decided, settle, show_status
 from bridge.flow.turns import Turns
 from bridge.ids import ConversationId, MessageId, SessionId
 from bridge.message import Intent, Origin, Outcome, State
@@ -41,23 +41,24 @@ class Control:
         return await self._turns.stop(session), cancelled
 
     async def resume(self, session: SessionId) -> bool:
-        """Lets a stopped or paused session take work again. False where it was neither."""
+        """Lets a stopped or paused session take work again, and at once what waits to be tried again. False
+        where nothing of this held it back."""
 
         async def body(work: Work) -> bool:
             resting = await work.session(session)
-            if resting is None or (not resting.rested and resting.paused is None):
+            if resting is None:
                 return False
-            work.put(replace(resting, rested=False, paused=None))
+            held_back = await hasten(work, session) or resting.rested or resting.paused is not None
+            if resting.rested or resting.paused is not None:
+                work.put(replace(resting, rested=False, paused=None))
             work.then(lambda: work.wake.lane(session))
-            return True
+            return held_back
 
         return await self._ledger.do(body)
 
     async def renew(self, session: SessionId) -> int:
         """Gives the session a fresh context. Requests that were read before it close as `failed`; returns how
         many did."""
-        await self._turns.stop(session)
-        await self._agents.retire(session)
 
         async def body(work: Work) -> int:
             known = await work.session(session)
@@ -72,10 +73,14 @@ class Control:
                     else:
                         await close(work, request, Answer.FAILED, reason="the session's context was reset")
                     failed += 1
-            work.then(lambda: work.wake.lane(session))
             return failed
 
-        return await self._ledger.surely(body)
+        with self._turns.held(session):
+            await self._turns.stop(session)
+            await self._agents.retire(session)
+            failed = await self._ledger.surely(body)
+        self._ledger.wake.lane(session)
+        return failed
 
     async def retry(self, message_id: str) -> str:
         """A person wants a parked input to be run again. Returns what to tell that person."""
@@ -85,10 +90,16 @@ class Control:
             if message is None or message.state is not State.PARKED:
                 return "This has been decided already."
             expires_at = work.now + work.limits.message_life_s
-            work.put(replace(message.to_queued(due_at=work.now), expires_at=expires_at, attempts=0))
+            work.put(replace(message.to_queued(due_at=work.now), expires_at=expires_at, attempts=0, unread=0))
             await show_status(work, message, "queued again by a person")
-            await _decided(work, message_id, message.epoch, message.text, "run again")
+            await decided(work, message, "run again")
+            session = await work.session(message.recipient)
+            if session is not None and session.rested:
+                # It is a person's word, like the next message.
+                work.put(replace(session, rested=False))
             work.then(lambda: work.wake.lane(message.recipient))
+            if session is not None and session.paused is not None:
+                return "It is run again after /resume: the session is paused."
             return "It is run again."
 
         return await self._ledger.do(body)
@@ -101,7 +112,6 @@ class Control:
             if message is None or message.state is not State.PARKED:
                 return "This has been decided already."
             await settle(work, message, Outcome.CANCELLED, reason="discarded by a person")
-            await _decided(work, message_id, message.epoch, message.text, "discarded")
             return "It is discarded."
 
         return await self._ledger.do(body)
@@ -122,5 +132,9 @@ class Control:
         return await self._ledger.do(body)
 
 
-async def _decided(work: Work, message_id: str, epoch: int, text: str, what: str) -> None:
-    await work.revise(f"parked:{message_id}:{epoch}", f"{what}: {text[:200]}")
+async def hasten(work: Work, session: SessionId) -> bool:
+    """Makes due now what a session has to try again later. Returns whether there was any."""
+    waiting = [message for message in await work.queue(session) if message.due_at > work.now]
+    for message in waiting:
+        work.put(replace(message, due_at=work.now))
+    return bool(waiting)

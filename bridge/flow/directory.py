@@ -12,7 +12,7 @@ from bridge.flow.ledger import Ledger, Work
 from bridge.flow.settlement import close, settle
 from bridge.ids import Place, SessionId, address, profile_of, session_id
 from bridge.ids import place as parse_place
-from bridge.message import Intent, Origin, Outcome, State
+from bridge.message import Intent, Origin, Outcome
 from bridge.ports.policy import Policy
 from bridge.request import Answer
 from bridge.session import Binding, Kind, Session, Source
@@ -123,7 +123,7 @@ class Directory:
 
     async def _bind(self, work: Work, place: Place, session: SessionId, source: Source) -> None:
         known = await work.store.binding(place)
-        if known is not None and known.session == session and known.source is source:
+        if known is not None and known.session == session and source in (known.source, Source.RUNTIME):
             return
         if known is not None and known.source is Source.FILE and source is Source.RUNTIME:
             raise Refused(
@@ -138,10 +138,9 @@ class Directory:
         """Its mail goes back to its senders, requests to it fail, and its own are withdrawn (DESIGN §7)."""
         work.put(replace(session, closed_at=work.now))
         reason = f"session_closed: {session.id} was closed"
-        for message in await work.store.inbox(session.id):
-            if message.state in (State.QUEUED, State.PARKED, State.HELD):
-                outcome = Outcome.CANCELLED if message.intent is Intent.INPUT else Outcome.FAILED
-                await settle(work, message, outcome, reason=reason)
+        inputs = [one for one in await work.store.queue(session.id) if one.intent is Intent.INPUT]
+        for message in [*inputs, *await work.store.inbox(session.id)]:
+            await settle(work, message, Outcome.FAILED, reason=reason)
         for request in await work.store.open_requests_to(session.id):
             newest = await work.request(request.id)
             if newest is not None and newest.open:

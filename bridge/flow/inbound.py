@@ -10,6 +10,7 @@ from bridge.decision import Effect, Verdict
 from bridge.errors import Code, Refused
 from bridge.flow.buttons import Buttons
 from bridge.flow.commands import Commands
+from bridge.flow.control import hasten
 from bridge.flow.ledger import Ledger, Work
 from bridge.ids import ConversationId, MessageId, Place
 from bridge.intake import Update
@@ -104,6 +105,7 @@ class Inbound:
                 f"{session.id} has no agent that could answer here",
                 remedy="Give the session an agent in tieline.toml, or bind another one.",
             )
+        await hasten(work, session.id)
         message = _accept(work, heard, session)
         awake = replace(session, rested=False, last_seen=work.now)
         work.put(awake)

@@ -36,6 +36,7 @@ class Questions:
             await self._tell(turn, f"{name} asked for permission: {title}\n· denied: a peer's message is behind it")
             return None
         if not self._ledger.attended(turn.place):
+            await self._tell(turn, f"{name} asked for permission: {title}\n· denied: nobody attends who could allow it")
             return None
         ident = self._ledger.ids.new()
         entry = _Open(turn.id, question, asyncio.get_running_loop().create_future())
@@ -46,11 +47,10 @@ class Questions:
         asked = f"{name} asks for permission: {title}"
         try:
             await self._tell(turn, asked, ident, buttons)
-            async with asyncio.timeout(self._ledger.limits.question_timeout_s):
-                chosen = await entry.chosen
-        except TimeoutError:
-            await self._tell(turn, f"{asked}\n· denied: no answer in time", ident)
-            return None
+            if not await self._decided(entry):
+                await self._tell(turn, f"{asked}\n· denied: no answer in time", ident)
+                return None
+            chosen = entry.chosen.result()
         except asyncio.CancelledError:
             await self._tell(turn, f"{asked}\n· withdrawn", ident)
             raise
@@ -78,6 +78,19 @@ class Questions:
         for entry in self._open.values():
             if entry.turn == turn and not entry.chosen.done():
                 entry.chosen.set_result(None)
+
+    async def _decided(self, entry: _Open) -> bool:
+        """Waits for an operator's word, for `question_timeout_s` at most; 0 or less waits without end."""
+        life_s = self._ledger.limits.question_timeout_s
+        if life_s <= 0:
+            await entry.chosen
+            return True
+        over = asyncio.ensure_future(self._ledger.clock.sleep(life_s))
+        try:
+            await asyncio.wait([entry.chosen, over], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            over.cancel()
+        return entry.chosen.done()
 
     async def _tell(self, turn: Turn, text: str, ident: str | None = None, buttons: list[Button] | None = None) -> None:
         key = f"question:{ident or self._ledger.ids.new()}"

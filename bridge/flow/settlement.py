@@ -32,6 +32,8 @@ async def settle(
 ) -> None:
     """Settles a delivery, and tells whoever waits for it. `by_sender` is the sender's own withdrawal, of
     which it needs no notice."""
+    if message.state is State.PARKED:
+        await decided(work, message, reason or outcome.value)
     work.put(message.to_settled(outcome, at=work.now, reason=reason))
     work.step(StepKind.SETTLED, message, outcome=outcome.value, reason=reason)
     work.then(lambda: work.wake.mail(message.recipient))
@@ -171,6 +173,11 @@ async def park(work: Work, message: Message, place: Place | None, reason: str, *
     if message.origin is Origin.PEER and message.intent is not Intent.REPLY:
         text = f"Your message {message.id} to {message.recipient} is parked: {reason}. Its people must decide."
         notify_sender(work, message, text)
+
+
+async def decided(work: Work, message: Message, what: str) -> None:
+    """Revises what asked about a parked message: there is nothing to press any more."""
+    await work.revise(f"parked:{message.id}:{message.epoch}", f"{what}: {wording.short(message.text, 200)}")
 
 
 async def _fail_parent(work: Work, child: Request, reason: str) -> None:

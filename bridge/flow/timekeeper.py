@@ -41,17 +41,21 @@ class Timekeeper:
 
     async def _scan(self, work: Work) -> float:
         """Does what is due, and returns when to look again."""
-        for message in await work.store.ended_lives(work.now, _BATCH):
+        ended = await work.store.ended_lives(work.now, _BATCH)
+        for message in ended:
             if message.state is State.PARKED:
                 await settle(work, message, Outcome.FAILED, reason=f"{message.reason}; nobody decided in time")
             else:
                 await settle(work, message, Outcome.EXPIRED)
-        for request in await work.store.overdue_requests(work.now, _BATCH):
+        overdue = await work.store.overdue_requests(work.now, _BATCH)
+        for request in overdue:
             newest = await work.request(request.id)
             if newest is not None and newest.open:
                 await close(work, newest, Answer.EXPIRED)
         for session in await work.store.due_sessions(work.now):
             work.then(lambda session=session: work.wake.lane(session))  # type: ignore[misc]
         work.then(work.wake.outbox)
+        if len(ended) == _BATCH or len(overdue) == _BATCH:
+            return work.now
         due = await work.store.next_due(work.now)
         return min(due if due is not None else float("inf"), work.now + _SCAN_S)

@@ -69,7 +69,7 @@ def _state(result: Result) -> TurnState:
 async def _completed(work: Work, turn: Turn, taken: list[Message], final: str) -> None:
     unread = []
     for message in taken:
-        if message.read_at is not None:
+        if message.read_at is not None and message.read_at >= turn.started_at:
             await settle(work, message, Outcome.ACKED)
         elif message.unread + 1 < NOTICES:
             unread.append(message)
@@ -126,21 +126,24 @@ async def _failed(work: Work, turn: Turn, taken: list[Message], failure: Failure
             else:
                 _requeue(work, [message], due_at=work.now, reason=failure.detail)
         return
+    if failure.pauses:
+        await _pause(work, turn, taken, failure)
     if turn.tools_begun:
-        await _tell(work, turn, failure, "It had begun to use tools, so it is not run again by itself.")
+        if not failure.pauses:
+            await _tell(work, turn, failure, "It had begun to use tools, so it is not run again by itself.")
         await _park_inputs(work, turn, taken, f"the turn failed after tools had begun ({failure.detail})")
         return
     if failure.pauses:
-        await _pause(work, turn, taken, failure)
         _requeue(work, taken, due_at=work.now, reason=failure.detail)
         return
     inputs = [one for one in taken if one.id in turn.inputs]
-    attempts = max((one.attempts for one in inputs), default=0)
     if not failure.temporary:
-        attempts += 1
         inputs = [replace(one, attempts=one.attempts + 1) for one in inputs]
-    due_at = failure.resets_at or work.now + work.ledger.backoff(attempts, cap_s=60)
-    await _tell(work, turn, failure, f"Tried again in {max(0, due_at - work.now):.0f} s.")
+    tries = max((one.epoch for one in inputs), default=1)
+    due_at = max(failure.resets_at or 0, work.now + work.ledger.backoff(tries, cap_s=60))
+    over = all(one.attempts >= work.limits.attempts for one in inputs)
+    after = "It is given up." if over else f"Tried again in {due_at - work.now:.0f} s."
+    await _tell(work, turn, failure, after, once=True)
     for message in inputs:
         if message.attempts >= work.limits.attempts:
             await settle(work, message, Outcome.DEAD, reason=f"{message.attempts} attempts failed: {failure.detail}")
@@ -161,9 +164,11 @@ async def _pause(work: Work, turn: Turn, taken: list[Message], failure: Failure)
     await _tell(work, turn, failure, remedy)
 
 
-async def _tell(work: Work, turn: Turn, failure: Failure, after: str) -> None:
+async def _tell(work: Work, turn: Turn, failure: Failure, after: str, *, once: bool = False) -> None:
+    """`once`: of several attempts at one input only the last is shown, in one post."""
     text = wording.turn_failed(turn.session, failure.detail, after)
-    await work.show(f"failure:{turn.id}", turn.place, PostKind.NOTICE, text, session=turn.session)
+    about = turn.inputs[0] if once else turn.id
+    await work.show(f"failure:{about}", turn.place, PostKind.NOTICE, text, session=turn.session)
     for ident in turn.inputs:
         message = await work.message(ident)
         if message is not None:
