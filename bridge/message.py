@@ -123,11 +123,13 @@ class Message:
 
     @property
     def takes_room(self) -> bool:
-        """Requests and informs of sessions count against the inbox; answers and notices always have room."""
-        return self.origin is not Origin.SYSTEM and self.intent in (Intent.REQUEST, Intent.INFORM)
+        """Requests and informs of sessions count against the inbox. Answers and notices always have room, and
+        what is held for approval takes none."""
+        return self.state is not State.HELD and self.origin is not Origin.SYSTEM and self.intent in (Intent.REQUEST, Intent.INFORM)
 
     def to_queued(self, *, due_at: float, reason: str | None = None) -> "Message":
-        return replace(_moved(self, State.QUEUED), due_at=due_at, turn=None, reason=reason)
+        """Whoever leases it next has not read it, whatever an earlier reader saw of it."""
+        return replace(_moved(self, State.QUEUED), due_at=due_at, turn=None, read_at=None, reason=reason)
 
     def to_leased(self, turn: TurnId) -> "Message":
         return replace(_moved(self, State.LEASED), turn=turn, epoch=self.epoch + 1)

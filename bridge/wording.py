@@ -58,14 +58,16 @@ def received_line(message: Message, status: str) -> str:
     return f"← {handle_of(message.sender)}: {short(message.text)}\n· {status}"
 
 
-def queued_status(position: int, *, wake: bool) -> str:
+def queued_status(position: int, *, wake: bool, busy: bool) -> str:
     if not wake:
-        return "delivered to the inbox; it waits to be read"
+        return "in its inbox; it waits to be read"
+    if position == 1 and not busy:
+        return "waking it"
     return f"queued, {ordinal(position)} in line"
 
 
 def refused_status(refused: Refused) -> str:
-    by = f" (rule: {refused.rule})" if refused.rule else ""
+    by = f" (rule: {refused.rule})" if refused.rule and refused.rule not in refused.reason else ""
     return f"refused: {refused.code} – {refused.reason}{by}"
 
 

@@ -302,7 +302,8 @@ class Admission:
     async def _show(self, work: Work, message: Message, receipt: Receipt) -> None:
         """Both places show a handoff. The first revision is soon followed by another where it wakes its
         recipient at once; the outbox sends the newest one only."""
-        status = wording.queued_status(receipt.position, wake=message.wake)
+        busy = await work.store.live_turn(message.recipient) is not None
+        status = wording.queued_status(receipt.position, wake=message.wake, busy=busy)
         line = wording.sent_line(message.recipient, message.text, status)
         await work.show(f"handoff:{message.id}:from", message.place, PostKind.HANDOFF, line, message=message.id)
         for binding in await work.store.places(message.recipient):

@@ -18,7 +18,6 @@ from bridge.trace import StepKind
 
 log = logging.getLogger(__name__)
 
-_PROGRESS_ATTEMPTS = 3
 
 
 class Outbox:
@@ -35,7 +34,7 @@ class Outbox:
                 while True:
                     hinted.clear()
                     pending = await self._pending(chat.scheme)
-                    for place, posts in _by_place(pending).items():
+                    for place, posts in _due(pending, self._ledger.clock.now()).items():
                         if place not in self._busy:
                             self._busy.add(place)
                             places.create_task(self._drain(chat, place, posts))
@@ -43,7 +42,7 @@ class Outbox:
 
     async def _pending(self, scheme: str) -> list[Post]:
         async def body(work: Work) -> list[Post]:
-            return await work.store.pending_posts(scheme, work.now)
+            return await work.store.pending_posts(scheme, float("inf"))
 
         return await self._ledger.surely(body)
 
@@ -58,6 +57,10 @@ class Outbox:
 
     async def _deliver(self, chat: Chat, post: Post) -> bool:
         """False where the posts behind it must wait."""
+        newest = await self._ledger.surely(lambda work: work.post(post.key))
+        if newest is None or newest.state is not PostState.PENDING or newest.due_at > self._ledger.clock.now():
+            return True
+        post = newest
         try:
             receipt = await chat.deliver(post)
         except NotDelivered as refused:
@@ -78,7 +81,7 @@ class Outbox:
         return True
 
     async def _not_delivered(self, post: Post, reason: str, retry_at: float | None) -> bool:
-        given_up = retry_at is None or (post.kind is PostKind.PROGRESS and post.attempts >= _PROGRESS_ATTEMPTS)
+        given_up = retry_at is None
 
         async def body(work: Work) -> None:
             newest = await work.post(post.key) or post
@@ -93,14 +96,20 @@ class Outbox:
         await self._ledger.surely(body)
         if given_up:
             log.warning("%s: a post could not be delivered and is given up: %s", post.place, reason)
-        return given_up
+        return given_up or post.kind is PostKind.PROGRESS
 
 
-def _by_place(posts: Sequence[Post]) -> dict[Place, list[Post]]:
-    places: dict[Place, list[Post]] = {}
+def _due(posts: Sequence[Post], now: float) -> dict[Place, list[Post]]:
+    """What may be delivered at each place. A post that must wait holds back what is behind it, so that the
+    order is kept; progress holds nothing back."""
+    due: dict[Place, list[Post]] = {}
+    held: set[Place] = set()
     for post in posts:
-        places.setdefault(post.place, []).append(post)
-    return places
+        if post.due_at <= now and post.place not in held:
+            due.setdefault(post.place, []).append(post)
+        elif post.kind is not PostKind.PROGRESS:
+            held.add(post.place)
+    return due
 
 
 async def _traced(work: Work, post: Post, **detail: str | bool) -> None:

@@ -1,0 +1,171 @@
+"""A home with a real bridge process, real agent processes and the real shell commands."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.fakes.bot_api import BotApi
+
+TIELINE = (sys.executable, "-P", "-m", "adapters.main")
+VERBS = ("discover", "send", "ask", "wake")
+PATIENCE_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[Any]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+class Home:
+    """Describe it, then `up()`. What it started it ends with `close()`, by process id."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.extra = ""
+        self._tables: list[str] = []
+        self._rules: list[str] = []
+        self._process: asyncio.subprocess.Process | None = None
+        self.stderr = path / "stderr.txt"
+
+    # What it holds
+
+    def agent(
+        self, name: str, *rules: Mapping[str, object], command: Sequence[str] | None = None, **options: str
+    ) -> None:
+        """A scripted agent with a persona of these rules, which records the frames that it receives."""
+        persona = self.path / f"{name}.persona.json"
+        persona.write_text(json.dumps({"rules": list(rules)}))
+        scripted = [sys.executable, "-P", "-m", "adapters.scripted", "--persona", str(persona)]
+        scripted += ["--state", str(self.path / f"{name}.state"), "--record", str(self._record(name))]
+        for option, value in options.items():
+            scripted += [f"--{option}", value]
+        (self.path / f"{name}.state").mkdir(exist_ok=True)
+        self._tables.append(f"[agents.{name}]\ncommand = {json.dumps(list(command or scripted))}")
+
+    def session(self, handle: str, agent: str | None = None, *places: str, **more: object) -> None:
+        lines = [f"[sessions.{handle}]"]
+        lines += [f'agent = "{agent}"'] if agent else ['kind = "shell"']
+        lines += [f"places = {json.dumps(list(places))}"] if places else []
+        lines += [f"{name} = {json.dumps(value)}" for name, value in more.items()]
+        self._tables.append("\n".join(lines))
+
+    def worker(self, handle: str, *rules: Mapping[str, object], places: Sequence[str] = (), **options: str) -> None:
+        """A session with a scripted agent of its own."""
+        self.agent(handle, *rules, **options)
+        self.session(handle, handle, *places)
+
+    def rule(self, sender: str, recipient: str, verbs: Sequence[str] = VERBS, effect: str = "allow") -> None:
+        self._rules.append(
+            f'[[policy.rules]]\nfrom = "{sender}"\nto = "{recipient}"\n'
+            f'verbs = {json.dumps(list(verbs))}\neffect = "{effect}"'
+        )
+
+    def limits(self, **limits: float) -> None:
+        self._tables.append("\n".join(["[limits]", *(f"{name} = {value}" for name, value in limits.items())]))
+
+    def telegram(
+        self, api: BotApi, *, operators: Sequence[int] = (111,), users: Sequence[int] = (), chats: Sequence[int]
+    ) -> None:
+        self._tables.append(
+            f'[telegram]\ntoken = "{api.token}"\nbase_url = "{api.base_url}"\noperators = {list(operators)}\n'
+            f"users = {list(users)}\nchats = {list(chats)}"
+        )
+
+    def frames(self, name: str) -> list[Any]:
+        """Every ACP frame that an agent has received."""
+        path = self._record(name)
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def prompts(self, name: str) -> list[list[Any]]:
+        """The content blocks of each prompt that an agent has received."""
+        return [frame["params"]["prompt"] for frame in self.frames(name) if frame.get("method") == "session/prompt"]
+
+    # Its bridge
+
+    async def up(self) -> Any:
+        """Starts the bridge. Returns the line that says that it accepts."""
+        text = "\n".join([self.extra, *self._tables, *self._rules])
+        (self.path / "tieline.toml").write_text(text + "\n")
+        with self.stderr.open("ab") as stderr:
+            self._process = await asyncio.create_subprocess_exec(
+                *TIELINE, "run", env=self.environ, stdout=asyncio.subprocess.PIPE, stderr=stderr
+            )
+        assert self._process.stdout is not None
+        async with asyncio.timeout(PATIENCE_S):
+            line = await self._process.stdout.readline()
+        assert line, f"the bridge did not start: {self.stderr.read_text()}"
+        return json.loads(line)
+
+    async def down(self) -> int:
+        """Asks the bridge to end. Returns its exit code."""
+        return await self._ended(signal.SIGTERM)
+
+    async def kill(self) -> None:
+        await self._ended(signal.SIGKILL)
+
+    async def close(self) -> None:
+        if self._process is not None and self._process.returncode is None:
+            await self.down()
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
+    async def _ended(self, number: signal.Signals) -> int:
+        assert self._process is not None
+        self._process.send_signal(number)
+        async with asyncio.timeout(PATIENCE_S):
+            return await self._process.wait()
+
+    # Its shell
+
+    @property
+    def environ(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("TIELINE_")}
+        return {**kept, "TIELINE_HOME": str(self.path)}
+
+    async def tieline(self, *arguments: str, stdin: bytes | None = None) -> Ran:
+        process = await self.began(*arguments)
+        async with asyncio.timeout(PATIENCE_S):
+            out, err = await process.communicate(stdin)
+        return Ran(process.returncode or 0, out.decode(), err.decode())
+
+    async def began(self, *arguments: str) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            *TIELINE,
+            *arguments,
+            env=self.environ,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+
+    async def ask(self, to: str, text: str, *, timeout: float = 20) -> Ran:
+        return await self.tieline("ask", to, text, "--timeout", str(timeout), "--json")
+
+    def _record(self, name: str) -> Path:
+        return self.path / f"{name}.frames.jsonl"
+
+
+async def exist(*paths: Path) -> None:
+    """Waits until agents have made all these files: the one sign of theirs that nothing announces."""
+    async with asyncio.timeout(PATIENCE_S):
+        for path in paths:
+            while not path.exists():  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
