@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Mapping
 from typing import Any, cast
 
 import acp
@@ -168,13 +169,14 @@ class AcpAgent:
             await self._child.gone()
             return Result(run.final, "error", death(self._child, self._tail, "in the middle of a turn"))
         usage = response.usage.model_dump(exclude_none=True, exclude={"field_meta"}) if response.usage else {}
-        problem_told = None if run.cancelled else self._problem(response.stop_reason, run.final, told=bool(usage))
-        return Result(run.final, response.stop_reason, problem_told, cancelled=run.cancelled, usage=usage)
+        cancelled = run.cancelled or response.stop_reason == "cancelled"
+        told = None if cancelled else self._problem(response.stop_reason, run.final, usage)
+        return Result(run.final, response.stop_reason, told, cancelled=cancelled, usage=usage)
 
-    def _problem(self, stop_reason: str, final: str, *, told: bool) -> Failure | None:
+    def _problem(self, stop_reason: str, final: str, usage: Mapping[str, int]) -> Failure | None:
         if stop_reason == "refusal":
             return failure(FailureKind.REFUSAL, final or "The agent refused.")
-        return None if told else disguised(final, self._clock.now())
+        return None if usage else disguised(final, self._clock.now())
 
 
 def blocks_of(prompt: Prompt) -> list[Any]:

@@ -124,6 +124,9 @@ class Child(asyncio.SubprocessProtocol):
             self._pipes_open.discard(fd)
             if fd == 2:
                 self._tail.end()
+            elif not self.exited.is_set():
+                # Without stdout it can answer nothing any more; most often its exit is on the way.
+                asyncio.get_running_loop().call_later(_LAST_OUTPUT_S, self.kill)
             self._close_if_over()
 
     def pause_writing(self) -> None:

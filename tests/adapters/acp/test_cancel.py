@@ -71,6 +71,14 @@ async def test_a_turn_that_ends_well_after_a_cancel_counts_as_cancelled(bench: B
     assert result.stop_reason == "end_turn"
 
 
+async def test_a_turn_that_the_agent_itself_gave_up_counts_as_cancelled(bench: Bench) -> None:
+    agent = await bench.start()
+    result = await bench.say(agent, "do: say never mind ; stop cancelled")
+    assert result.cancelled
+    assert result.failure is None
+    assert agent.alive
+
+
 async def test_an_agent_that_ignores_a_cancel_is_killed_after_the_grace(bench: Bench) -> None:
     agent = await bench.start()
     ear = Ear()

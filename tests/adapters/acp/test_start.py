@@ -133,6 +133,12 @@ async def test_an_agent_that_is_no_agent_fails_as_a_crash(bench: Bench) -> None:
     assert failure.kind is FailureKind.CRASH
 
 
+async def test_an_agent_that_closes_its_stdout_is_ended(bench: Bench) -> None:
+    failure = await failure_of(bench, AgentSpec("desk", ("/bin/sh", "-c", "exec >&-; exec sleep 1000")))
+    assert failure.kind is FailureKind.CRASH
+    assert "signal 9" in failure.detail
+
+
 async def test_an_answer_that_is_no_acp_fails_as_a_crash(bench: Bench) -> None:
     answer = '{"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": "soon"}}'
     rules = [{"on": "initialize", "script": f"raw {answer} ; hang"}]
