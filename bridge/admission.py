@@ -66,6 +66,9 @@ def shape(send: Send, limits: Limits) -> Refused | None:
         )
     if send.key is not None and not 0 < len(send.key) <= 200:
         return Refused(Code.INVALID_REQUEST, "a key has 1 to 200 characters")
+    for name, value in (("to", send.to), ("key", send.key), ("in_reply_to", send.in_reply_to)):
+        if value is not None and not storable(value):
+            return Refused(Code.INVALID_REQUEST, f"{name} is not valid Unicode: it has a NUL or a lone surrogate")
     return text_shape(send.text, limits)
 
 
@@ -74,9 +77,13 @@ def text_shape(text: str, limits: Limits) -> Refused | None:
         return Refused(Code.INVALID_REQUEST, "the text is empty")
     if len(text) > limits.max_chars:
         return Refused(Code.TOO_LARGE, f"the text has {len(text)} characters; the limit is {limits.max_chars}")
-    if "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text):
+    if not storable(text):
         return Refused(Code.INVALID_REQUEST, "the text is not valid Unicode: it has a NUL or a lone surrogate")
     return None
+
+
+def storable(text: str) -> bool:
+    return "\x00" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def unknown_session() -> Refused:
@@ -84,9 +91,10 @@ def unknown_session() -> Refused:
     return Refused(Code.UNKNOWN_SESSION, "no session of that name can be reached from here")
 
 
-def _sender(facts: Facts) -> Refused | None:
-    if facts.sender.closed_at is not None:
-        return Refused(Code.SESSION_CLOSED, f"{facts.sender.id} has been closed and cannot send")
+def may_send(sender: Session) -> Refused | None:
+    """The second step: before an idempotency key is looked up."""
+    if sender.closed_at is not None:
+        return Refused(Code.SESSION_CLOSED, f"{sender.id} has been closed and cannot send")
     return None
 
 
@@ -122,7 +130,8 @@ def _able(facts: Facts) -> Refused | None:
 
 
 def admit(caller: Caller, send: Send, facts: Facts, limits: Limits) -> Refused | Decision:
-    """The decision that admits the request, or the refusal of the first step that has one."""
+    """The steps after `shape`, `may_send` and the look-up of the key: the decision that admits the request, or
+    the refusal of the first step that has one."""
 
     def loops() -> Refused | None:
         if caller.origin is Origin.USER:
@@ -162,7 +171,6 @@ def admit(caller: Caller, send: Send, facts: Facts, limits: Limits) -> Refused |
         return None
 
     steps: tuple[Callable[[], Refused | None], ...] = (
-        lambda: _sender(facts),
         lambda: _visible(facts),
         lambda: _permitted(facts),
         lambda: _able(facts),

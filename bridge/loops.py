@@ -33,12 +33,14 @@ class Standing:
     cause: MessageId | None
 
 
-def cause_of(message: Message) -> Cause:
+def cause_of(message: Message, actor: SessionId | None = None) -> Cause:
     """A person's input begins at depth 0. The closing of one's own request restores the depth and path with
-    which that request was sent, so that a desk may consult many specialists one after the other."""
+    which that request was sent, so that a desk may consult many specialists one after the other; so does what
+    `actor` sent itself and goes on from."""
     if message.intent is Intent.INPUT:
         return Cause(message.id, message.conversation, 0, ())
-    if message.intent is Intent.REPLY or message.origin is Origin.SYSTEM:
+    closing = message.intent is Intent.REPLY or message.origin is Origin.SYSTEM
+    if closing is not (message.sender == actor):
         return Cause(message.id, message.conversation, message.depth - 1, message.path[:-1])
     return Cause(message.id, message.conversation, message.depth, message.path)
 

@@ -3,16 +3,15 @@
 from dataclasses import replace
 
 from bridge import wording
-from bridge.admission import PERSON_RULE, Facts, admit, digest, shape, verbs_of
+from bridge.admission import PERSON_RULE, Facts, admit, digest, may_send, shape, verbs_of
 from bridge.caller import Caller
 from bridge.conversation import Conversation
 from bridge.decision import Decision, Effect, Verb, Verdict, party
 from bridge.errors import Code, Refused
 from bridge.flow.causes import causes_of, mark_begun, place_for, replied_to
 from bridge.flow.ledger import Ledger, Work
-from bridge.flow.waits import Waits
 from bridge.ids import ConversationId, MessageId, Place, SessionId, address, profile_of
-from bridge.loops import Standing, closes_circle, stand
+from bridge.loops import Standing, stand
 from bridge.message import Intent, Message, Origin, State
 from bridge.ports.policy import Policy
 from bridge.ports.store import InboxRoom, Key, OpenRequests
@@ -28,42 +27,39 @@ _TELLS_PEOPLE = frozenset({Code.DEPTH_LIMIT, Code.VISIT_LIMIT, Code.CONVERSATION
 class Admission:
     """The one way into the store for what one session sends another (invariant 6)."""
 
-    def __init__(self, ledger: Ledger, policy: Policy, waits: Waits) -> None:
+    def __init__(self, ledger: Ledger, policy: Policy) -> None:
         self._ledger = ledger
         self._policy = policy
-        self._waits = waits
 
-    async def send(self, caller: Caller, send: Send, *, blocked: bool = False) -> Receipt:
-        """Admits and stores a message. `blocked` says that its sender will wait for the answer.
+    async def send(self, caller: Caller, send: Send, *, circle: bool = False) -> Receipt:
+        """Admits and stores a message. `circle` says that to wait for its answer would close a circle of waits.
 
         Raises `Refused`; the decision is stored all the same.
         """
 
         async def body(work: Work) -> Receipt | Refused:
-            return await self._admit(work, caller, send, blocked)
+            return await self._admit(work, caller, send, circle)
 
         outcome = await self._ledger.do(body)
         if isinstance(outcome, Refused):
             raise outcome
         return outcome
 
-    async def _admit(self, work: Work, caller: Caller, send: Send, blocked: bool) -> Receipt | Refused:
+    async def _admit(self, work: Work, caller: Caller, send: Send, circle: bool) -> Receipt | Refused:
         sender = await work.session(caller.session)
         if sender is None:
             return Refused(Code.UNKNOWN_SESSION, "the sending session does not exist")
-        if refused := shape(send, work.limits):
-            _record_refusal(work, caller, send, _NOWHERE, refused)
-            return refused
+        if refused := shape(send, work.limits) or may_send(sender):
+            return _refused_early(work, caller, send, refused)
         to = address(send.to.strip(), profile_of(sender.id))
         if send.key is not None and (earlier := await self._earlier(work, sender.id, send, to)):
-            return earlier
+            return _refused_early(work, caller, send, earlier) if isinstance(earlier, Refused) else earlier
         recipient = await work.session(to) if to else None
         turn = await work.turn(caller.turn) if caller.turn else None
         causes = await causes_of(work, caller, turn)
         parent = await replied_to(work, caller, send.in_reply_to)
         if isinstance(parent, Refused):
-            _record_refusal(work, caller, send, _NOWHERE, parent)
-            return parent
+            return _refused_early(work, caller, send, parent)
         standing = stand(sender.id, causes, parent)
         conversation = await work.conversation(standing.conversation) if standing.conversation else None
         origin = self._origin(caller, sender, recipient, await self._places(recipient))
@@ -80,7 +76,7 @@ class Admission:
             pair=pair,
             inbox=await work.store.inbox_size(recipient.id) if recipient else 0,
             open_requests=len(await work.store.open_requests_of(sender.id)),
-            circle=blocked and closes_circle(self._waits.graph(), sender.id, other),
+            circle=circle,
             now=work.now,
         )
         decision = admit(acting, send, facts, work.limits)
@@ -133,7 +129,8 @@ class Admission:
         return Origin.PEER
 
     def _visible(self, caller: Caller, sender: Session, recipient: Session) -> bool:
-        if recipient.id == sender.id or caller.origin is Origin.USER:
+        own = profile_of(recipient.id) == profile_of(sender.id)
+        if recipient.id == sender.id or caller.origin is Origin.USER or (caller.person is not None and own):
             return True
         return recipient.id in self._policy.visible(party(sender), [party(recipient)])
 
@@ -319,6 +316,12 @@ class Admission:
 
 
 _NOWHERE = Standing(None, 0, (), None)
+
+
+def _refused_early(work: Work, caller: Caller, send: Send, refused: Refused) -> Refused:
+    """Before it is known where the request stands."""
+    _record_refusal(work, caller, send, _NOWHERE, refused)
+    return refused
 
 
 def _record_refusal(work: Work, caller: Caller, send: Send, standing: Standing, refused: Refused) -> str:

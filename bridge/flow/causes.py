@@ -35,7 +35,7 @@ async def replied_to(work: Work, caller: Caller, in_reply_to: str | None) -> Cau
     message = await work.message(MessageId(in_reply_to))
     if message is None or not concerns(message, caller.session):
         return unknown_message()
-    return cause_of(message)
+    return cause_of(message, caller.session)
 
 
 def concerns(message: Message, session: SessionId) -> bool:
@@ -64,7 +64,8 @@ async def first_place(work: Work, session: SessionId) -> Place | None:
 
 
 async def mark_begun(work: Work, turn: Turn) -> None:
-    """A call that changes something is a tool that has begun, whether its agent announces it or not."""
+    """A call that changes something is a tool that has begun, whether its agent announces it or not. Put each
+    time, so that the end of the turn is planned on what the call did."""
     current = await work.turn(turn.id)
-    if current is not None and current.live and not current.tools_begun:
+    if current is not None and current.live:
         work.put(replace(current, tools_begun=True))

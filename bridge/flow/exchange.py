@@ -80,7 +80,7 @@ class Exchange:
         self._dispatch = Dispatch(self._ledger, self._turns, self._tasks)
         self._timekeeper = Timekeeper(self._ledger)
         self._outbox = Outbox(self._ledger, self._hints)
-        admission = Admission(self._ledger, policy, waits)
+        admission = Admission(self._ledger, policy)
         self.directory = Directory(self._ledger, policy, self._agents, profile)
         self.control = Control(self._ledger, self._turns, self._agents)
         self._admission = admission

@@ -37,12 +37,7 @@ class Mailbox:
             waiting = await (_of_turn(work, turn) if turn else _of_receiver(work, caller))
             given = []
             for message in waiting[:limit]:
-                redelivered = message.read_at is not None
-                given.append(mail(await read(work, caller, message), redelivered=redelivered))
-            if turn is not None and given:
-                current = await work.turn(turn.id)
-                if current is not None and current.live and not current.peer_read:
-                    work.put(replace(current, peer_read=True))
+                given.append(mail(await read(work, caller, message)))
             return Received(tuple(given), max(0, len(waiting) - limit))
 
         return await self._ledger.do(body)
@@ -70,7 +65,7 @@ class Mailbox:
 
     async def view(self, session: SessionId) -> list[Mail]:
         """What is unsettled, without reading it."""
-        return [mail(message, redelivered=False) for message in await self._ledger.store.inbox(session)]
+        return [mail(message) for message in await self._ledger.store.inbox(session)]
 
     async def take(self, caller: Caller) -> list[Mail]:
         """Leases all that waits for a session whose agent the bridge does not run. What was taken before and
@@ -80,10 +75,8 @@ class Mailbox:
             stale = work.now - work.limits.lease_s
             taken = [one for one in await work.taken(holder(caller)) if (one.read_at or 0) <= stale]
             waiting = [one for one in await work.queue(caller.session) if one.due_at <= work.now]
-            return [
-                mail(await read(work, caller, message), redelivered=message.read_at is not None)
-                for message in [*taken, *waiting]
-            ]
+            again = [mail(await read(work, caller, message), again=True) for message in taken]
+            return [*again, *[mail(await read(work, caller, message)) for message in waiting]]
 
         return await self._ledger.do(body)
 
@@ -103,7 +96,14 @@ class Mailbox:
 
 
 async def read(work: Work, caller: Caller, message: Message) -> Message:
-    """Leases a message to its reader where it is not yet, and marks it as read."""
+    """Leases a message to its reader where it is not yet, and marks it as read. Raises `stale_epoch` once the
+    reader's turn is over, for nothing would settle what it takes then."""
+    if caller.turn is not None:
+        turn = await work.turn(caller.turn)
+        if turn is None or not turn.live:
+            raise Refused(Code.STALE_EPOCH, "the turn that reads is over")
+        # Put even where nothing changes, so that the end of the turn is planned on all that was read in it.
+        work.put(replace(turn, peer_read=turn.peer_read or not message.from_person))
     if message.state is State.QUEUED:
         message = message.to_leased(holder(caller))
         work.step(StepKind.LEASED, message, epoch=message.epoch)
@@ -118,7 +118,9 @@ def holder(caller: Caller) -> TurnId:
     return caller.turn or TurnId(f"receiver:{caller.session}")
 
 
-def mail(message: Message, *, redelivered: bool) -> Mail:
+def mail(message: Message, *, again: bool = False) -> Mail:
+    """It is `redelivered` where an earlier lease of it may have shown it, or `again` says so."""
+    earlier = message.epoch - (message.state is State.LEASED) - message.unread
     return Mail(
         message_id=message.id,
         sender=message.sender,
@@ -131,13 +133,13 @@ def mail(message: Message, *, redelivered: bool) -> Mail:
         accepted_at=message.accepted_at,
         state=message.state,
         late=message.late,
-        redelivered=redelivered,
+        redelivered=again or earlier > 0,
     )
 
 
 async def _of_turn(work: Work, turn: Turn) -> list[Message]:
     leased = [one for one in await work.taken(turn.id) if one.state is State.LEASED and one.intent is not Intent.INPUT]
-    inputs = [one for one in leased if one.id in turn.inputs and (one.read_at or 0) < turn.started_at]
+    inputs = [one for one in leased if one.id in turn.inputs and one.read_at is None]
     closings, waiting = [], []
     for message in await work.queue(turn.session):
         if message.due_at > work.now or message.intent is Intent.INPUT:

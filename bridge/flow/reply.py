@@ -13,7 +13,7 @@ from bridge.flow.ledger import Ledger, Work
 from bridge.flow.mailbox import holder, read
 from bridge.flow.settlement import answer, answer_late, close, settle
 from bridge.flow.waits import Waits
-from bridge.ids import MessageId
+from bridge.ids import MessageId, SessionId, address, profile_of
 from bridge.message import Intent, Message, Outcome, State
 from bridge.request import Answer, Request
 from bridge.views import AnswerView, Receipt, ReplyView, Send
@@ -86,11 +86,10 @@ class Replies:
     async def ask(self, caller: Caller, send: Send, timeout_s: float) -> AnswerView:
         """Sends a request and waits for its closing, which then counts as read. After the time the request
         stays open and its answer comes as mail. Raises `would_deadlock` where the wait would close a circle."""
-        receipt = await self._admission.send(caller, replace(send, intent=Intent.REQUEST, wake=True), blocked=True)
-        message = await self._ledger.store.message(receipt.message_id)
-        if message is None:
-            raise unknown_message()
-        with self._waits.blocked(message.sender, message.recipient):
+        asked = address(send.to.strip(), profile_of(caller.session)) or SessionId(send.to)
+        with self._waits.blocked(caller.session, asked) as circle:
+            request = replace(send, intent=Intent.REQUEST, wake=True)
+            receipt = await self._admission.send(caller, request, circle=circle)
             view = await self.wait(caller, receipt.message_id, timeout_s)
         if view.answer is not Answer.OPEN:
             await self.read_answer(caller, receipt.message_id)
