@@ -55,7 +55,13 @@ def refusal(refused: Refused, status: int | None = None) -> JSONResponse:
 def unexpected(fault: Exception) -> JSONResponse:
     """Logs a defect, once, and hides it from the caller."""
     log.error("a request of the control API failed", exc_info=fault)
-    return refusal(Refused(Code.UNAVAILABLE, "the bridge failed on this request; its log says why"))
+    return refusal(
+        Refused(
+            Code.UNAVAILABLE,
+            "the bridge failed on this request; its log says why",
+            remedy="Look whether it was carried out before you try it again.",
+        )
+    )
 
 
 async def _refused(_: Request, refused: Exception) -> JSONResponse:

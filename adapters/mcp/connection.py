@@ -73,7 +73,13 @@ async def _call(
         return _refused(Refused(Code.INVALID_REQUEST, _reasons(error)))
     except Exception:  # the boundary of one call
         log.exception("the tool %s failed", call.name)
-        return _refused(Refused(Code.UNAVAILABLE, "the bridge failed on this call; its log says why"))
+        return _refused(
+            Refused(
+                Code.UNAVAILABLE,
+                "the bridge failed on this call; its log says why",
+                remedy="Look whether it was carried out before you try it again.",
+            )
+        )
 
 
 def _done(result: Result) -> mcp_types.CallToolResult:
