@@ -122,10 +122,19 @@ class Message:
         return self.origin is Origin.USER
 
     @property
+    def redelivered(self) -> bool:
+        """Whether an earlier lease of it may have shown it already: every one but those known to be unread."""
+        return self.epoch - (self.state is State.LEASED) - self.unread > 0
+
+    @property
     def takes_room(self) -> bool:
         """Requests and informs of sessions count against the inbox. Answers and notices always have room, and
         what is held for approval takes none."""
-        return self.state is not State.HELD and self.origin is not Origin.SYSTEM and self.intent in (Intent.REQUEST, Intent.INFORM)
+        return (
+            self.state is not State.HELD
+            and self.origin is not Origin.SYSTEM
+            and self.intent in (Intent.REQUEST, Intent.INFORM)
+        )
 
     def to_queued(self, *, due_at: float, reason: str | None = None) -> "Message":
         """Whoever leases it next has not read it, whatever an earlier reader saw of it."""

@@ -119,8 +119,7 @@ def holder(caller: Caller) -> TurnId:
 
 
 def mail(message: Message, *, again: bool = False) -> Mail:
-    """It is `redelivered` where an earlier lease of it may have shown it, or `again` says so."""
-    earlier = message.epoch - (message.state is State.LEASED) - message.unread
+    """`again` says that it is shown again within one lease."""
     return Mail(
         message_id=message.id,
         sender=message.sender,
@@ -133,7 +132,7 @@ def mail(message: Message, *, again: bool = False) -> Mail:
         accepted_at=message.accepted_at,
         state=message.state,
         late=message.late,
-        redelivered=again or earlier > 0,
+        redelivered=again or message.redelivered,
     )
 
 

@@ -69,7 +69,7 @@ def _state(result: Result) -> TurnState:
 async def _completed(work: Work, turn: Turn, taken: list[Message], final: str) -> None:
     unread = []
     for message in taken:
-        if message.read_at is not None and message.read_at >= turn.started_at:
+        if message.read_at is not None:
             await settle(work, message, Outcome.ACKED)
         elif message.unread + 1 < NOTICES:
             unread.append(message)

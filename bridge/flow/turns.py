@@ -167,7 +167,7 @@ def _prompt(inputs: list[Message], embeds: bool) -> Prompt:
     words = "\n\n".join(one.text for one in inputs if one.from_person)
     mail = [one for one in inputs if not one.from_person]
     if words:
-        again = any(one.read_at is not None for one in inputs)
+        again = any(one.redelivered for one in inputs)
         return Prompt(words=words, notice=wording.CONTINUATION_NOTICE if again else None)
     if embeds:
         return Prompt(notice=wording.EMBEDDED_NOTICE, embedded=[one.text for one in mail])
