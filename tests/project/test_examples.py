@@ -4,6 +4,8 @@ import tomllib
 from dataclasses import fields
 from pathlib import Path
 
+import pytest
+
 from adapters.settings.load import load
 from adapters.settings.schema import AgentTable, SessionTable, StoreTable, TelegramTable, WebTable
 from bridge.limits import Limits
@@ -12,13 +14,14 @@ ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "deploy" / "tieline.example.toml"
 
 
-def test_the_example_settings_load(tmp_path: Path) -> None:
-    (tmp_path / "tieline.toml").write_text(EXAMPLE.read_text())
+@pytest.mark.parametrize("settings", sorted(EXAMPLE.parent.glob("*.toml")), ids=lambda path: path.name)
+def test_the_settings_that_ship_load(settings: Path, tmp_path: Path) -> None:
+    (tmp_path / "tieline.toml").write_text(settings.read_text())
     (tmp_path / "telegram.token").write_text("123:example\n")
-    settings = load(tmp_path, {})
-    assert settings.telegram is not None
-    assert settings.telegram.token == "123:example"
-    assert settings.limits == Limits(), "the example shows the defaults"
+    loaded = load(tmp_path, {})
+    assert loaded.sessions
+    assert loaded.rules
+    assert loaded.limits == Limits(), "what ships keeps the defaults, and the example shows them"
 
 
 def test_the_example_explains_every_key() -> None:
