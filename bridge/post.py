@@ -61,6 +61,11 @@ class Post:
     version: int = 0
 
     def revised(self, text: str, buttons: tuple[Button, ...], *, now: float) -> "Post":
+        """A revision does not shorten the wait that the chat has imposed on what it replaces."""
         if (text, buttons) == (self.text, self.buttons):
             return self
-        return replace(self, text=text, buttons=buttons, state=PostState.PENDING, due_at=now, attempts=0, error=None)
+        attempts = self.attempts if self.state is PostState.PENDING else 0
+        due_at = max(now, self.due_at)
+        return replace(
+            self, text=text, buttons=buttons, state=PostState.PENDING, due_at=due_at, attempts=attempts, error=None
+        )

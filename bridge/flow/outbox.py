@@ -1,12 +1,13 @@
 """The outbox: brings every place to what it is to show (invariants 3, 8 and 11).
 
-At each place finals go first, then everything in its order; places do not wait for each other. A post that
-its chat refuses for good is reported and never sent elsewhere.
+At each place finals go first, then everything in its order: what has to wait there holds back what is behind
+it. Places do not wait for each other. A post that its chat refuses for good is reported and never sent
+elsewhere.
 """
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from bridge.flow.hints import Hints
@@ -18,6 +19,8 @@ from bridge.trace import StepKind
 
 log = logging.getLogger(__name__)
 
+_PROGRESS_ATTEMPTS = 3
+_DEFECT_ATTEMPTS = 5
 
 
 class Outbox:
@@ -33,83 +36,76 @@ class Outbox:
             with self._hints.watch_outbox() as hinted:
                 while True:
                     hinted.clear()
-                    pending = await self._pending(chat.scheme)
-                    for place, posts in _due(pending, self._ledger.clock.now()).items():
-                        if place not in self._busy:
-                            self._busy.add(place)
-                            places.create_task(self._drain(chat, place, posts))
+                    for post in _first_by_place(await self._pending(chat.scheme)):
+                        if post.place not in self._busy and post.due_at <= self._ledger.clock.now():
+                            self._busy.add(post.place)
+                            places.create_task(self._next(chat, post))
                     await hinted.wait()
 
     async def _pending(self, scheme: str) -> list[Post]:
-        async def body(work: Work) -> list[Post]:
-            return await work.store.pending_posts(scheme, float("inf"))
+        """Those that have to wait as well: they hold back what is behind them at their place."""
+        return await self._ledger.surely(lambda work: work.store.pending_posts(scheme, float("inf")))
 
-        return await self._ledger.surely(body)
-
-    async def _drain(self, chat: Chat, place: Place, posts: Sequence[Post]) -> None:
+    async def _next(self, chat: Chat, post: Post) -> None:
+        """Delivers what is first at a place. What comes next there is looked up anew, for it may have been
+        revised or overtaken by a final meanwhile."""
         try:
-            for post in posts:
-                if not await self._deliver(chat, post):
-                    break
+            await self._deliver(chat, post)
         finally:
-            self._busy.discard(place)
+            self._busy.discard(post.place)
             self._hints.outbox()
 
-    async def _deliver(self, chat: Chat, post: Post) -> bool:
-        """False where the posts behind it must wait."""
-        newest = await self._ledger.surely(lambda work: work.post(post.key))
-        if newest is None or newest.state is not PostState.PENDING or newest.due_at > self._ledger.clock.now():
-            return True
-        post = newest
+    async def _deliver(self, chat: Chat, post: Post) -> None:
         try:
             receipt = await chat.deliver(post)
         except NotDelivered as refused:
-            return await self._not_delivered(post, refused.reason, refused.retry_at)
+            shed = post.kind is PostKind.PROGRESS and post.attempts >= _PROGRESS_ATTEMPTS
+            await self._not_delivered(post, refused.reason, None if shed else refused.retry_at)
         except Ambiguous as unclear:
-            retry_at = self._ledger.clock.now() + self._ledger.backoff(post.attempts + 1, cap_s=60)
             reason = f"it may have arrived already, and is sent again: {unclear}"
-            return await self._not_delivered(post, reason, retry_at)
+            await self._not_delivered(post, reason, self._later(post))
+        except Exception as defect:
+            # Each delivery is a task of its own: a chat's defect must not end the other places.
+            log.exception("%s: its chat failed by a defect", post.place)
+            retry_at = self._later(post) if post.attempts + 1 < _DEFECT_ATTEMPTS else None
+            await self._not_delivered(post, f"an internal error: {type(defect).__name__}", retry_at)
+        else:
+            await self._ledger.surely(lambda work: _delivered(work, post, receipt))
+
+    def _later(self, post: Post) -> float:
+        return self._ledger.clock.now() + self._ledger.backoff(post.attempts + 1, cap_s=60)
+
+    async def _not_delivered(self, post: Post, reason: str, retry_at: float | None) -> None:
+        """Puts a post off until `retry_at`, or gives it up where that is None."""
 
         async def body(work: Work) -> None:
             newest = await work.post(post.key) or post
-            unchanged = (newest.text, newest.buttons) == (post.text, post.buttons)
-            state = PostState.SENT if unchanged else PostState.PENDING
-            work.put(replace(newest, state=state, receipt=receipt, attempts=0, error=None))
-            await _traced(work, newest, receipt=receipt, edited=post.receipt is not None)
-
-        await self._ledger.surely(body)
-        return True
-
-    async def _not_delivered(self, post: Post, reason: str, retry_at: float | None) -> bool:
-        given_up = retry_at is None
-
-        async def body(work: Work) -> None:
-            newest = await work.post(post.key) or post
-            if given_up:
+            if retry_at is None:
                 work.put(replace(newest, state=PostState.FAILED, error=reason))
             else:
-                due_at = retry_at or work.now
-                work.put(replace(newest, due_at=due_at, attempts=newest.attempts + 1, error=reason))
-                work.then(lambda: work.wake.at(due_at))
-            await _traced(work, newest, error=reason, given_up=given_up)
+                work.put(replace(newest, due_at=retry_at, attempts=post.attempts + 1, error=reason))
+                work.then(lambda: work.wake.at(retry_at))
+            await _traced(work, newest, error=reason, given_up=retry_at is None)
 
         await self._ledger.surely(body)
-        if given_up:
+        if retry_at is None:
             log.warning("%s: a post could not be delivered and is given up: %s", post.place, reason)
-        return given_up or post.kind is PostKind.PROGRESS
 
 
-def _due(posts: Sequence[Post], now: float) -> dict[Place, list[Post]]:
-    """What may be delivered at each place. A post that must wait holds back what is behind it, so that the
-    order is kept; progress holds nothing back."""
-    due: dict[Place, list[Post]] = {}
-    held: set[Place] = set()
+async def _delivered(work: Work, post: Post, receipt: str) -> None:
+    """A post that was revised while it was under way stays pending, to be edited."""
+    newest = await work.post(post.key) or post
+    unchanged = (newest.text, newest.buttons) == (post.text, post.buttons)
+    state = PostState.SENT if unchanged else PostState.PENDING
+    work.put(replace(newest, state=state, receipt=receipt, attempts=0, error=None))
+    await _traced(work, newest, receipt=receipt, edited=post.receipt is not None)
+
+
+def _first_by_place(posts: Iterable[Post]) -> list[Post]:
+    first: dict[Place, Post] = {}
     for post in posts:
-        if post.due_at <= now and post.place not in held:
-            due.setdefault(post.place, []).append(post)
-        elif post.kind is not PostKind.PROGRESS:
-            held.add(post.place)
-    return due
+        first.setdefault(post.place, post)
+    return list(first.values())
 
 
 async def _traced(work: Work, post: Post, **detail: str | bool) -> None:

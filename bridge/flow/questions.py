@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from typing import Any
 
 from bridge import wording
 from bridge.errors import Code, Refused
@@ -86,8 +87,9 @@ class Questions:
             await entry.chosen
             return True
         over = asyncio.ensure_future(self._ledger.clock.sleep(life_s))
+        either: list[asyncio.Future[Any]] = [entry.chosen, over]
         try:
-            await asyncio.wait([entry.chosen, over], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         finally:
             over.cancel()
         return entry.chosen.done()

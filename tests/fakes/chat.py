@@ -10,7 +10,8 @@ from bridge.post import Post
 
 class FakeChat:
     """`bridge.ports.chat.Chat` of the scheme `room`. `guests` are the people who may talk, `open` whether an
-    operator attends, `fault` is asked before each delivery and may raise."""
+    operator attends, `fault` is asked before each delivery and may raise. A delivery to a place in `held`
+    waits for its event."""
 
     def __init__(self, scheme: str = "room") -> None:
         self._scheme = scheme
@@ -20,6 +21,7 @@ class FakeChat:
         self.guests: set[str] = set()
         self.open = True
         self.limit = 4_000
+        self.held: dict[str, asyncio.Event] = {}
         self.fault: Callable[[Post], Exception | None] = lambda post: None
 
     @property
@@ -36,6 +38,8 @@ class FakeChat:
         return self.open
 
     async def deliver(self, post: Post) -> str:
+        if post.place in self.held:
+            await self.held[post.place].wait()
         if error := self.fault(post):
             raise error
         if post.receipt is None and post.key in self.posts:

@@ -81,12 +81,16 @@ async def _silent(agent: FakeAgent, prompt: Prompt) -> str:
 
 @dataclass
 class FakeRuntime:
-    """`bridge.ports.runtime.Runtime`. Give each session its behaviour; `failing` sessions do not start, and
-    `forgotten` ones have lost their context."""
+    """`bridge.ports.runtime.Runtime`. Give each session its behaviour; `failing` sessions do not start,
+    `forgotten` ones have lost their context, `defects` are raised against the contract, and the start of a
+    session in `held` waits for its event."""
 
     behaviours: dict[str, Behaviour] = field(default_factory=dict)
     failing: dict[str, Failure] = field(default_factory=dict)
     forgotten: set[str] = field(default_factory=set)
+    defects: dict[str, Exception] = field(default_factory=dict)
+    held: dict[str, asyncio.Event] = field(default_factory=dict)
+    launches: list[Launch] = field(default_factory=list)
     embedding: set[str] = field(default_factory=set)
     prompts: list[tuple[SessionId, Prompt]] = field(default_factory=list)
     running: dict[str, int] = field(default_factory=dict)
@@ -102,7 +106,12 @@ class FakeRuntime:
         return agent in self.embedding
 
     async def start(self, launch: Launch) -> Agent:
+        self.launches.append(launch)
         await asyncio.sleep(0)
+        if launch.session in self.held:
+            await self.held[launch.session].wait()
+        if launch.session in self.defects:
+            raise self.defects[launch.session]
         if launch.session in self.failing:
             raise StartFailed(self.failing[launch.session])
         context = Context.NEW

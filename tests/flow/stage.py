@@ -102,9 +102,13 @@ class Stage:
     def tools(self, agent: FakeAgent) -> Tools:
         return Tools(self.exchange, agent)
 
-    async def say(self, handle: str, text: str, person: Person = OPERATOR, *, key: str | None = None) -> None:
+    async def say(self, handle: str, text: str, person: Person = OPERATOR, *, key: str | None = None) -> str:
+        """Returns the id of the input that it became, or an empty text."""
         self._said += 1
-        await self.exchange.inbound.hear(Heard(room(handle), person, text, key or f"room:{handle}:{self._said}"))
+        key = key or f"room:{handle}:{self._said}"
+        await self.exchange.inbound.hear(Heard(room(handle), person, text, key))
+        kept = await self.store.key(ident(handle), key)
+        return kept.message if kept else ""
 
     async def press(self, handle: str, label: str, person: Person = OPERATOR) -> str:
         """Presses the newest button of that label in a room."""

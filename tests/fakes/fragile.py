@@ -1,0 +1,35 @@
+"""A store that can be out of reach for a while, and one whose commits can be held up."""
+
+import asyncio
+
+from adapters.memory.store import MemoryStore
+from bridge.errors import Code, Refused
+from bridge.ids import SessionId
+from bridge.ports.store import Change
+from bridge.session import Session
+
+
+class FragileStore(MemoryStore):
+    """While `down`, nothing can be written, nor a session be read. With a `gate`, a commit returns only once it
+    opens, though it is stored at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.down = False
+        self.refused = 0
+        self.gate: asyncio.Event | None = None
+
+    async def commit(self, change: Change) -> None:
+        self._reachable()
+        await super().commit(change)
+        if self.gate is not None:
+            await self.gate.wait()
+
+    async def session(self, session: SessionId) -> Session | None:
+        self._reachable()
+        return await super().session(session)
+
+    def _reachable(self) -> None:
+        if self.down:
+            self.refused += 1
+            raise Refused(Code.UNAVAILABLE, "the store is out of reach")
