@@ -10,7 +10,7 @@ from bridge.errors import Code, Refused
 from bridge.flow.admission import Admission
 from bridge.flow.agents import Agents
 from bridge.flow.buttons import Buttons
-from bridge.flow.causes import concerns, unknown_message
+from bridge.flow.causes import unknown_message
 from bridge.flow.commands import Commands
 from bridge.flow.control import Control
 from bridge.flow.directory import Declared, Directory
@@ -202,17 +202,17 @@ class Exchange:
         """The steps of a message, of what it caused, or of a conversation. A person sees all of the profile,
         everybody else what the own session sent or received."""
         steps = await self._ledger.store.steps(ident)
-        if caller.origin is not Origin.USER:
-            steps = [step for step in steps if await self._may_see(caller, step)]
+        steps = [step for step in steps if await self._may_see(caller, step)]
         if not steps:
             raise unknown_message()
         return steps
 
     async def _may_see(self, caller: Caller, step: Step) -> bool:
-        if step.message is None:
-            return step.session == caller.session
-        message = await self._ledger.store.message(step.message)
-        return message is not None and (concerns(message, caller.session) or message.recipient == caller.session)
+        message = await self._ledger.store.message(step.message) if step.message else None
+        concerned = {step.session} if message is None else {message.sender, message.recipient}
+        if caller.origin is Origin.USER:
+            return self.directory.profile in map(profile_of, concerned)
+        return caller.session in concerned
 
     async def status(self) -> StatusView:
         store, now = self._ledger.store, self._ledger.clock.now()

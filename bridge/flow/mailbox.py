@@ -72,6 +72,13 @@ class Mailbox:
         neither acknowledged nor still within its lease is given again."""
 
         async def body(work: Work) -> list[Mail]:
+            session = await work.session(caller.session)
+            if session is not None and session.runs:
+                raise Refused(
+                    Code.INVALID_REQUEST,
+                    f"{session.id} has an agent, which reads this mail itself",
+                    remedy="Look at the inbox without taking from it.",
+                )
             stale = work.now - work.limits.lease_s
             taken = [one for one in await work.taken(holder(caller)) if (one.read_at or 0) <= stale]
             waiting = [one for one in await work.queue(caller.session) if one.due_at <= work.now]

@@ -11,7 +11,7 @@ from bridge.flow.causes import mark_begun, unknown_message
 from bridge.flow.hints import Hints
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.mailbox import holder, read
-from bridge.flow.settlement import answer, answer_late, close, settle
+from bridge.flow.settlement import answer, answer_late, close, decided, pending, settle
 from bridge.flow.waits import Waits
 from bridge.ids import MessageId, SessionId, address, profile_of
 from bridge.message import Intent, Message, Outcome, State
@@ -78,10 +78,14 @@ class Replies:
             elif request is not None:
                 await close(work, request, Answer.CANCELLED, reason="withdrawn by its sender", by_asker=True)
             if request is not None:
+                await _leave(work, request)
                 work.then(lambda: work.wake.closed(message.id))
 
         await self._ledger.do(body)
-        return await self.look(caller, message_id)
+        view = await self.look(caller, message_id)
+        if view.reply is not None:
+            await self.read_answer(caller, message_id)
+        return view
 
     async def ask(self, caller: Caller, send: Send, timeout_s: float) -> AnswerView:
         """Sends a request and waits for its closing, which then counts as read. After the time the request
@@ -164,11 +168,26 @@ async def _give(work: Work, request: Request, text: str, question: bool) -> Mess
 
 
 async def _settle_answered(work: Work, caller: Caller, message: Message) -> None:
-    """A reply settles the delivery of its request. A receiver without a turn leases it for that moment."""
+    """A reply settles the delivery of its request, also of one that is parked. What is not leased is leased for
+    that moment."""
+    if message.state is State.PARKED:
+        await decided(work, message, "answered meanwhile")
+        message = message.to_queued(due_at=work.now)
     if message.state is State.QUEUED:
         message = await read(work, caller, message)
     if message.state is State.LEASED and message.turn == holder(caller):
         await settle(work, replace(message, read_at=message.read_at or work.now), Outcome.ACKED)
+
+
+async def _leave(work: Work, withdrawn: Request) -> None:
+    """A parent that waited for nothing else will be answered by the turn that acts for it. Where none does,
+    nobody would ever come back to it."""
+    parent = await work.request(withdrawn.parent) if withdrawn.parent else None
+    turn = await work.store.live_turn(withdrawn.asker)
+    if parent is None or not parent.open or (turn is not None and turn.acts_for == parent.id):
+        return
+    if not await pending(work, parent.id):
+        await close(work, parent, Answer.FAILED, reason="what was asked on its behalf has been withdrawn")
 
 
 async def _asked_of(work: Work, caller: Caller, message_id: str) -> tuple[Message, Request]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from bridge import wording
 from bridge.flow.ledger import Work
-from bridge.flow.settlement import answer, close, notify_sender, park, pending, settle
+from bridge.flow.settlement import answer, answer_late, close, closing_of, notify_sender, park, pending, settle
 from bridge.ids import handle_of
 from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.ports.runtime import Result
@@ -12,6 +12,9 @@ from bridge.post import PostKind
 from bridge.request import NO_REPLY_TEXT, Answer
 from bridge.trace import StepKind
 from bridge.turn import Failure, FailureKind, Turn, TurnState
+
+_ENDED_BY_OTHERS = frozenset({Answer.EXPIRED, Answer.CANCELLED, Answer.FAILED})
+"""How a request closes without a word of the session that was asked."""
 
 NOTICES = 2
 """How often an unread input is announced before it fails."""
@@ -87,21 +90,26 @@ async def _completed(work: Work, turn: Turn, taken: list[Message], final: str) -
 
 
 async def _answer(work: Work, turn: Turn, final: str) -> None:
-    """The final text answers the request that the turn acted for, unless that is still being worked on."""
+    """The final text answers the request that the turn acted for, unless that is still being worked on. Where it
+    was withdrawn or came to its end meanwhile, the text is its late answer."""
     request = await work.request(turn.acts_for) if turn.acts_for else None
-    if request is None or not request.open or request.asked != turn.session:
+    if request is None or request.asked != turn.session or await pending(work, request.id):
         return
-    if await pending(work, request.id):
-        return
-    await answer(work, request, final)
+    if request.open:
+        await answer(work, request, final)
+    elif request.state in _ENDED_BY_OTHERS and request.takes_late_answer:
+        await answer_late(work, request, final)
 
 
 async def _close_read_requests(work: Work, turn: Turn, taken: list[Message], unread: list[Message]) -> None:
-    """Of what was read beside the input that the turn acted for, nothing but a reply was an answer."""
+    """Of what was read beside the input that the turn acted for, nothing but a reply was an answer; and what was
+    asked on behalf of another input has been used up."""
     for message in taken:
-        if message in unread or message.id == turn.acts_for:
+        closed = await closing_of(work, message)
+        concerned = closed.parent if closed is not None else message.id
+        if message in unread or concerned is None or concerned == turn.acts_for:
             continue
-        request = await work.request(message.id)
+        request = await work.request(concerned)
         if request is not None and request.open and not await pending(work, request.id):
             await close(work, request, Answer.NO_REPLY)
 
