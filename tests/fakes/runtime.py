@@ -69,6 +69,8 @@ class FakeAgent:
 
     async def close(self) -> None:
         self.closed = True
+        if self._runtime.closing is not None:
+            await self._runtime.closing.wait()
 
 
 async def _run(behaviour: Behaviour, agent: FakeAgent, prompt: Prompt) -> str | Result:
@@ -83,13 +85,14 @@ async def _silent(agent: FakeAgent, prompt: Prompt) -> str:
 class FakeRuntime:
     """`bridge.ports.runtime.Runtime`. Give each session its behaviour; `failing` sessions do not start,
     `forgotten` ones have lost their context, `defects` are raised against the contract, and the start of a
-    session in `held` waits for its event."""
+    session in `held` waits for its event, and so does the end of every agent for `closing`."""
 
     behaviours: dict[str, Behaviour] = field(default_factory=dict)
     failing: dict[str, Failure] = field(default_factory=dict)
     forgotten: set[str] = field(default_factory=set)
     defects: dict[str, Exception] = field(default_factory=dict)
     held: dict[str, asyncio.Event] = field(default_factory=dict)
+    closing: asyncio.Event | None = None
     launches: list[Launch] = field(default_factory=list)
     embedding: set[str] = field(default_factory=set)
     prompts: list[tuple[SessionId, Prompt]] = field(default_factory=list)
