@@ -1,7 +1,7 @@
 """Turns what the schema refuses into problems that name the key, its line and the remedy."""
 
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -62,9 +62,7 @@ def _table_at(path: Key) -> type[BaseModel] | None:
         if field is None:
             return None
         table = next(_tables_in(field.annotation), None)
-        names_follow = (
-            table is not None and field.annotation is not table and type(None) not in get_args(field.annotation)
-        )
+        names_follow = get_origin(field.annotation) in (dict, list)
     return table
 
 
