@@ -35,7 +35,7 @@ class _Asked:
 class Run:
     """Updates are taken as they come and told to the listener one after the other, at its own speed.
 
-    `ended` is set once nothing of it counts any more: by a cancel for questions, by the result for all.
+    `answered` is set once the agent has ended the prompt, in whatever way.
     """
 
     def __init__(self) -> None:

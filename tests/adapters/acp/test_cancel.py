@@ -187,13 +187,6 @@ async def test_another_process_with_the_same_pid_is_left_alone(bench: Bench) -> 
     assert (await bench.say(agent, "there?")).final == "echo: there?"
 
 
-async def test_the_bridge_never_ends_itself() -> None:
-    own = Process(os.getpgrp(), "1")
-    await end(own, 0.1)
-    await end(Process(1, "1"), 0.1)
-    await end(Process(0, "1"), 0.1)
-
-
 async def test_a_cancel_after_a_tool_has_ended_needs_no_new_process(bench: Bench) -> None:
     agent = await bench.start()
     ear = Ear()

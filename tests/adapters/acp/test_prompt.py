@@ -120,7 +120,7 @@ async def test_a_listener_that_fails_is_not_the_agents_fault(bench: Bench) -> No
 async def test_lines_that_are_no_frames_are_passed_over(bench: Bench) -> None:
     agent = await bench.start()
     garbage = ["raw Welcome!", "raw 42", "raw null", "raw [1, 2]", 'raw {"id": [1], "result": 1}', 'raw {"method": 7}']
-    garbage += ['raw {"id": 1, "error": "no"}', f"raw {'[' * 5000}", "bytes fffe000a", "bytes 0a0a", "raw {}"]
+    garbage += ['raw {"id": 2, "error": "no"}', f"raw {'[' * 5000}", "bytes fffe000a", "bytes 0a0a", "raw {}"]
     result = await bench.say(agent, f"do: {' ; '.join(garbage)} ; say still here")
     assert result.final == "still here"
     assert agent.alive
