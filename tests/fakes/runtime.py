@@ -20,7 +20,8 @@ class FakeAgent:
         self._cancelled = False
         self._process = Process(100_000 + number, f"birth-{number}")
         self._context = context
-        self._alias = launch.alias if context is Context.RESUMED and launch.alias else f"context-{number}"
+        fresh = f"context-{number}" if context is Context.NEW else f"context-{number}-instead"
+        self._alias = launch.alias if context is Context.RESUMED and launch.alias else fresh
         self.session = launch.session
         self.token = launch.secrets["TIELINE_TOKEN"]
         self.listener: Listener | None = None

@@ -3,6 +3,7 @@
 import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from itertools import count
 
 from adapters.memory.store import MemoryStore
 from bridge.caller import Caller
@@ -48,6 +49,9 @@ def ident(handle: str) -> SessionId:
     return SessionId(f"default/{handle}")
 
 
+_said = count(1)
+
+
 class Tools:
     """What an agent can call, with the identity that its token gives it."""
 
@@ -61,7 +65,7 @@ class Tools:
         return await self._exchange.caller(None, origin=Origin.PEER, bound=bound)
 
     async def send(
-        self, to: str, text: str, *, intent: Intent = Intent.REQUEST, wake: bool = True, **more: str
+        self, to: str, text: str, *, intent: Intent = Intent.REQUEST, wake: bool = True, **more: object
     ) -> Receipt:
         send = Send(to, text, intent, wake, **more)  # type: ignore[arg-type]
         return await self._exchange.send(await self.caller(), send)
@@ -94,7 +98,6 @@ class Stage:
         self.chat = chat
         self.runtime = runtime
         self.clock = clock
-        self._said = 0
 
     def agent(self, handle: str, behaviour: Behaviour) -> None:
         self.runtime.behaviours[ident(handle)] = behaviour
@@ -104,8 +107,7 @@ class Stage:
 
     async def say(self, handle: str, text: str, person: Person = OPERATOR, *, key: str | None = None) -> str:
         """Returns the id of the input that it became, or an empty text."""
-        self._said += 1
-        key = key or f"room:{handle}:{self._said}"
+        key = key or f"room:{handle}:{next(_said)}"
         await self.exchange.inbound.hear(Heard(room(handle), person, text, key))
         kept = await self.store.key(ident(handle), key)
         return kept.message if kept else ""
