@@ -1,0 +1,180 @@
+"""A conversation ends: depth, visits, messages and pair rates are bounded, whatever the agents do."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from bridge.errors import Code, Refused
+from bridge.limits import Limits
+from bridge.message import Intent, Origin
+from bridge.ports.runtime import Prompt
+from tests.fakes.runtime import Behaviour, FakeAgent
+from tests.flow.stage import USER, Stage, ident, room, session, stage
+
+LOOSE = {"depth": 1_000, "visits": 1_000, "conversation_messages": 1_000, "pair_messages": 1_000}
+
+
+def loose(**bounds: int) -> Limits:
+    return Limits(**{**LOOSE, **bounds})
+
+
+def forwards(on: Stage, to: str, refusals: list[Refused], *, intent: Intent = Intent.INFORM) -> Behaviour:
+    async def behaviour(agent: FakeAgent, prompt: Prompt) -> str:
+        await on.tools(agent).receive()
+        try:
+            await on.tools(agent).send(to, "your turn", intent=intent)
+        except Refused as refused:
+            refusals.append(refused)
+        return ""
+
+    return behaviour
+
+
+def in_a_circle(on: Stage, handles: Sequence[str]) -> list[Refused]:
+    refusals: list[Refused] = []
+    for one, other in zip(handles, [*handles[1:], handles[0]], strict=True):
+        on.agent(one, forwards(on, other, refusals))
+    return refusals
+
+
+@pytest.mark.parametrize(
+    ("limits", "code", "sends"),
+    [
+        (loose(depth=6), Code.DEPTH_LIMIT, 6),
+        (loose(visits=2), Code.VISIT_LIMIT, 18),
+        (loose(conversation_messages=24), Code.CONVERSATION_BUDGET, 24),
+        (loose(pair_messages=2), Code.RATE_LIMITED, 18),
+    ],
+)
+async def test_nine_agents_in_a_circle_come_to_an_end_at_each_limit(limits: Limits, code: Code, sends: int) -> None:
+    handles = [f"a{number}" for number in range(9)]
+    async with stage(*(session(handle) for handle in handles), limits=limits) as on:
+        refusals = in_a_circle(on, handles)
+        await on.say("a0", "go round")
+        await on.quiet()
+        await on.quiet()
+        assert [refused.code for refused in refusals] == [code]
+        assert len(on.runtime.prompts) == 1 + sends
+        assert sum("Stopped" in post.text for post in on.chat.deliveries) == 1
+        await on.chat.seen(room("a0"), "Stopped")
+
+
+async def test_two_that_keep_sending_to_each_other_stop_at_the_visits_of_the_first() -> None:
+    async with stage(session("a"), session("b")) as on:
+        refusals = in_a_circle(on, ["a", "b"])
+        await on.say("a", "go")
+        await on.quiet()
+        assert [refused.code for refused in refusals] == [Code.VISIT_LIMIT]
+        assert [name for name, _ in on.runtime.prompts] == [ident(name) for name in ("a", "b", "a", "b", "a")]
+
+
+async def test_two_that_ask_each_other_for_ever_stop_too() -> None:
+    async with stage(session("a"), session("b")) as on:
+        refusals: list[Refused] = []
+        on.agent("a", forwards(on, "b", refusals, intent=Intent.REQUEST))
+        on.agent("b", forwards(on, "a", refusals, intent=Intent.REQUEST))
+        await on.say("a", "go")
+        await on.quiet()
+        await on.quiet()
+        assert refusals
+        assert len(on.runtime.prompts) < 100
+        assert await on.store.queued() == (0, None)
+
+
+async def test_an_agent_that_asks_anew_on_every_answer_stops_at_the_budget_of_the_conversation() -> None:
+    async with stage(session("a"), session("b"), limits=Limits(pair_messages=1_000)) as on:
+        refusals: list[Refused] = []
+        on.agent("a", forwards(on, "b", refusals, intent=Intent.REQUEST))
+
+        async def b(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).receive()
+            return "ask me more"
+
+        on.agent("b", b)
+        await on.say("a", "go")
+        await on.quiet()
+        await on.quiet()
+        assert [refused.code for refused in refusals] == [Code.CONVERSATION_BUDGET]
+        assert sum(name == ident("b") for name, _ in on.runtime.prompts) == 24
+
+
+async def test_two_sessions_may_exchange_ten_messages_in_one_conversation() -> None:
+    async with stage(session("a"), session("tool", agent=None)) as on:
+        conversations: set[str] = set()
+
+        async def a(agent: FakeAgent, prompt: Prompt) -> str:
+            (mail,) = (await on.tools(agent).receive()).messages
+            return f"re: {mail.text}"
+
+        on.agent("a", a)
+        tool, last = await on.shell("tool"), None
+        for number in range(5):
+            sent = await on.send("a", f"{number}", caller=tool, in_reply_to=last)
+            conversations.add(sent.conversation_id)
+            await on.quiet()
+            reply = (await on.inbox("tool"))[-1]
+            assert (reply.text, sent.depth) == (f"re: {number}", 1)
+            last = reply.message_id
+        assert len(conversations) == 1
+
+
+async def test_only_an_operator_lets_a_conversation_go_on_and_it_is_told_once_more_at_the_next_limit() -> None:
+    async with stage(session("a"), session("b"), limits=loose(conversation_messages=2)) as on:
+        refusals = in_a_circle(on, ["a", "b"])
+        await on.say("a", "go")
+        await on.chat.seen(room("a"), "Stopped")
+        said = await on.press("a", "Go on (+2)", USER)
+        assert "operator" in said
+        assert not any("may have" in text for text in on.chat.texts(room("a")))
+        assert await on.press("a", "Go on (+2)") == "2 more messages."
+        await on.chat.seen(room("a"), "may have 2 more messages")
+        agent = await on.exchange.caller(None, origin=Origin.PEER, bound=ident("a"))
+        for _ in range(2):
+            await on.send("b", "on", caller=agent, wake=False)
+        assert (await on.refused("b", caller=agent, wake=False)).code is Code.CONVERSATION_BUDGET
+        await on.quiet()
+        assert sum("Stopped" in text for text in on.chat.texts(room("a"))) == 1
+        assert len(refusals) == 1
+
+
+async def test_a_refusal_is_found_by_its_conversation_and_by_what_caused_it() -> None:
+    async with stage(session("a"), session("b"), limits=loose(depth=1)) as on:
+        in_a_circle(on, ["a", "b"])
+        sent = await on.send("a", "go")
+        await on.quiet()
+        for of in (sent.message_id, sent.conversation_id):
+            refused = [step for step in await on.store.steps(of) if step.detail.get("code")]
+            assert [(step.session, step.message, step.cause) for step in refused] == [
+                (ident("a"), None, sent.message_id)
+            ]
+            assert refused[0].detail["code"] == Code.DEPTH_LIMIT
+            assert refused[0].detail["rule"] == "limits.depth"
+        (verdict,) = [one for one in await on.store.verdicts(sent.conversation_id) if one.code]
+        assert (verdict.code, verdict.cause, verdict.message) == (Code.DEPTH_LIMIT, sent.message_id, None)
+
+
+async def test_the_rest_of_a_pair_holds_both_ways_and_not_for_others_nor_for_people() -> None:
+    limits = Limits(pair_messages=2)
+    async with stage(session("x", agent=None), session("y", agent=None), limits=limits) as on:
+        x, y = await on.shell("x"), await on.shell("y")
+        await on.send("y", "1", caller=x, wake=False)
+        await on.send("x", "2", caller=y, wake=False)
+        for caller, to in ((x, "y"), (y, "x")):
+            refused = await on.refused(to, caller=caller, wake=False)
+            assert (refused.code, refused.rule) == (Code.RATE_LIMITED, "limits.pair_messages")
+        await on.send("y", "of another", wake=False)
+        person = await on.exchange.caller("default/x", origin=Origin.USER, bound=None)
+        await on.send("y", "of a person", caller=person, wake=False)
+
+
+async def test_a_persons_words_begin_a_new_conversation() -> None:
+    async with stage(session("a"), session("tool", agent=None), limits=loose(conversation_messages=1)) as on:
+        refusals: list[Refused] = []
+        on.agent("a", forwards(on, "tool", refusals))
+        for text in ("one", "two", "three"):
+            await on.say("a", text)
+            await on.quiet()
+        assert refusals == []
+        mails = await on.inbox("tool")
+        assert [mail.depth for mail in mails] == [1, 1, 1]
+        assert len({mail.conversation_id for mail in mails}) == 3
