@@ -1,13 +1,16 @@
 """The composition root: the one place that knows which adapter stands behind which port."""
 
 import asyncio
+import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
+from adapters import acp
 from adapters.acp import AcpRuntime, AgentSpec, Times
 from adapters.api.server import ControlServer
 from adapters.mcp import server as mcp
@@ -21,6 +24,8 @@ from bridge.flow.exchange import Exchange
 from bridge.ids import handle_of
 from bridge.ports.chat import Chat
 from policy.decide import Rules
+
+log = logging.getLogger(__name__)
 
 TOOL_SERVER = (sys.executable, "-P", "-m", "adapters.main", "mcp")
 """What an agent starts as its tool server. With -P the agent's directory cannot shadow our packages."""
@@ -54,25 +59,34 @@ async def bridge(
             health=telegram.health if telegram is not None else lambda: None,
         )
         control = ControlServer(
-            exchange, settings.home / "run" / "control.sock", mcp=partial(mcp.serve, exchange=exchange)
+            exchange,
+            settings.home / "run" / "control.sock",
+            mcp=partial(mcp.serve, exchange=exchange, version=_version()),
         )
         async with exchange, asyncio.TaskGroup() as serving:
             await exchange.start([_declared(one) for one in settings.sessions])
             served = serving.create_task(control.serve())
             accepting = serving.create_task(control.accepting.wait())
             await asyncio.wait([served, accepting], return_when=asyncio.FIRST_COMPLETED)
-            # What is slow to import follows once the bridge accepts.
-            slow = [serving.create_task(mcp.preload())]
+            # What is slow to import follows once the bridge accepts: people first, then tools for agents.
+            later: list[asyncio.Task[Any]] = [accepting]
             if telegram is not None:
-                slow.append(serving.create_task(telegram.run(exchange.inbound)))
+                later.append(serving.create_task(telegram.run(exchange.inbound, exchange.menu)))
+            if settings.agents:
+                later.append(serving.create_task(_preload()))
             try:
                 yield exchange
             finally:
-                for task in [*slow, accepting]:
+                for task in later:
                     task.cancel()
                 await control.close()
     finally:
         await store.close()
+
+
+async def _preload() -> None:
+    await acp.preload()
+    await mcp.preload()
 
 
 def _telegram(settings: Settings, clock: SystemClock) -> TelegramChat | None:
@@ -95,7 +109,14 @@ def _runtime(settings: Settings, environ: Mapping[str, str], clock: SystemClock)
         for name, agent in settings.agents.items()
     }
     times = Times(start_s=settings.limits.start_timeout_s, stop_s=settings.limits.stop_grace_s)
-    return AcpRuntime(specs, tool_server=TOOL_SERVER, base=environ, clock=clock, times=times)
+    return AcpRuntime(
+        specs,
+        tool_server=TOOL_SERVER,
+        base=environ,
+        clock=clock,
+        times=times,
+        on_stderr=lambda session, line: log.info("%s: its agent says on stderr: %s", session, line),
+    )
 
 
 def _declared(session: SessionSettings) -> Declared:

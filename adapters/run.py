@@ -5,10 +5,11 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 
 from adapters.compose import bridge
+from adapters.logs import logging_to
+from adapters.settings.home import home_of
 from adapters.settings.load import load
 from adapters.settings.model import Settings
 from adapters.settings.problems import SettingsError
@@ -23,20 +24,32 @@ def run(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> in
     if set(arguments) - {"--json"}:
         print("usage: tieline run\nRuns the bridge of TIELINE_HOME (default ~/.tieline).", file=sys.stderr)
         return OK if set(arguments) <= {"-h", "--help", "--json"} else USAGE
-    home = Path(environ.get("TIELINE_HOME") or "~/.tieline").expanduser().absolute()
+    home = home_of(environ)
     try:
         settings = load(home, environ)
     except SettingsError as error:
         print(error, file=sys.stderr)
         return CONFIG
     try:
-        return asyncio.run(_serve(settings, environ))
+        with logging_to(home) as redactor:
+            for secret in _secrets(settings, environ):
+                redactor.hide(secret)
+            return asyncio.run(_serve(settings, environ))
     except HomeLocked as error:
         print(error, file=sys.stderr)
         return NOT_NOW
     except Refused as error:
         print(f"{error.reason}. {error.remedy}", file=sys.stderr)
         return FAILED
+
+
+def _secrets(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
+    """Everything that must not be in a log, as far as the settings know of it."""
+    if settings.telegram is not None:
+        yield settings.telegram.token
+    for agent in settings.agents.values():
+        yield from agent.env.values()
+        yield from (environ[name] for name in agent.env_pass if name in environ)
 
 
 async def _serve(settings: Settings, environ: Mapping[str, str]) -> int:

@@ -1,6 +1,6 @@
 """The runtime for agents that speak the Agent Client Protocol over stdio: one process a session."""
 
-from adapters.acp.runtime import AcpRuntime
+from adapters.acp.runtime import AcpRuntime, preload
 from adapters.acp.spec import AgentSpec, Times
 
-__all__ = ["AcpRuntime", "AgentSpec", "Times"]
+__all__ = ["AcpRuntime", "AgentSpec", "Times", "preload"]

@@ -21,6 +21,11 @@ from bridge.turn import FailureKind, Process
 _SCARCE = frozenset({errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 
+async def preload() -> None:
+    """Imports what an agent needs, in a thread: `acp` alone takes half a second."""
+    await asyncio.to_thread(importlib.import_module, "adapters.acp.opening")
+
+
 class AcpRuntime:
     """`bridge.ports.runtime.Runtime` over ACP.
 
@@ -57,8 +62,7 @@ class AcpRuntime:
         if spec is None:
             raise _wrong(f"No agent is configured under the name {launch.agent!r}.")
         launch = replace(launch, cwd=_directory(launch.cwd))
-        # `acp` takes half a second to import: in a thread, and not before an agent is needed.
-        await asyncio.to_thread(importlib.import_module, "adapters.acp.opening")
+        await preload()
         from adapters.acp.opening import opened  # noqa: PLC0415
 
         env = environment(spec, self._base)

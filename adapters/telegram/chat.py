@@ -22,10 +22,7 @@ _SLACK_S = 30
 
 
 class TelegramChat:
-    """Implements `bridge.ports.chat.Chat`. All but `deliver` answers at once and before `run`.
-
-    `commands` is the menu that people see: names without a slash, each with its description.
-    """
+    """Implements `bridge.ports.chat.Chat`. All but `deliver` answers at once and before `run`."""
 
     def __init__(
         self,
@@ -34,13 +31,11 @@ class TelegramChat:
         *,
         budget: Budget | None = None,
         patience: Patience | None = None,
-        commands: Mapping[str, str] | None = None,
     ) -> None:
         self._config = config
         self._clock = clock
         self._budget = budget or Budget()
         self._patience = patience or Patience()
-        self._commands = commands or {}
         self._health = Health(self._patience.poll_s + _SLACK_S)
         self._connection: Connection | None = None
 
@@ -73,14 +68,15 @@ class TelegramChat:
             raise NotDelivered("Telegram is not connected yet", retry_at=self._clock.now() + _CONNECTING_S)
         return await self._connection.sender.deliver(post, where)
 
-    async def run(self, intake: Intake) -> None:
+    async def run(self, intake: Intake, commands: Mapping[str, str] | None = None) -> None:
         """Connects and polls until it is cancelled; never fails for anything that Telegram does.
 
+        `commands` is the menu that people see: names without a slash, each with its description.
         Only one may run at a time; it may be run again after it was cancelled.
         """
         self._connection = connection = await asyncio.to_thread(self._connect)
         try:
-            await connection.poll(intake, self._health, self._commands)
+            await connection.poll(intake, self._health, commands or {})
         finally:
             self._connection = None
             await connection.aclose()

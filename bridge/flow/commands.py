@@ -1,6 +1,6 @@
 """The commands that people type at a place (DESIGN §7, Chat). The answer comes back as a post there."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from bridge.caller import Caller
@@ -42,6 +42,10 @@ class Commands:
             "status": _Command("/status", "what the session here is doing", False, self._status),
             "help": _Command("/help", "this list", False, self._help),
         }
+
+    def menu(self) -> Mapping[str, str]:
+        """What people can be shown: each command's name, without the slash, and what it does."""
+        return {name: command.help for name, command in self._commands.items()}
 
     async def run(self, heard: Heard) -> None:
         """Carries out one command, once a `heard.key`; what it has to say is posted at the place."""

@@ -26,7 +26,7 @@ from bridge.flow.reply import Replies
 from bridge.flow.timekeeper import Timekeeper
 from bridge.flow.turns import Turns
 from bridge.flow.waits import Waits
-from bridge.ids import SessionId, profile_of
+from bridge.ids import SessionId, address, profile_of
 from bridge.limits import Limits
 from bridge.message import Origin
 from bridge.ports.chat import Chat
@@ -87,6 +87,7 @@ class Exchange:
         self._mailbox = Mailbox(self._ledger, self._hints)
         self._replies = Replies(self._ledger, admission, waits, self._hints)
         commands = Commands(self._ledger, admission, self.directory, self.control)
+        self.menu = commands.menu()
         self.inbound = Inbound(self._ledger, commands, Buttons(self.control, questions))
 
     # Life
@@ -162,7 +163,7 @@ class Exchange:
         return await self._mailbox.wait(reader.session, known, timeout_s)
 
     async def _reader(self, caller: Caller, session: str | None) -> Caller:
-        if session is None:
+        if session is None or address(session, self.directory.profile) == caller.session:
             return caller
         if caller.bound:
             raise Refused(Code.NOT_PERMITTED, "a session reads its own mail only")

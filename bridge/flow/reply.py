@@ -88,14 +88,15 @@ class Replies:
         return view
 
     async def ask(self, caller: Caller, send: Send, timeout_s: float) -> AnswerView:
-        """Sends a request and waits for its closing, which then counts as read. After the time the request
-        stays open and its answer comes as mail. Raises `would_deadlock` where the wait would close a circle."""
+        """Sends a request and waits for its closing. In a turn that counts as read; a shell says so itself, by
+        `read_answer`, once it has shown it. After the time the request stays open and its answer comes as mail.
+        Raises `would_deadlock` where the wait would close a circle."""
         asked = address(send.to.strip(), profile_of(caller.session)) or SessionId(send.to)
         with self._waits.blocked(caller.session, asked) as circle:
             request = replace(send, intent=Intent.REQUEST, wake=True)
             receipt = await self._admission.send(caller, request, circle=circle)
             view = await self.wait(caller, receipt.message_id, timeout_s)
-        if view.answer is not Answer.OPEN:
+        if view.answer is not Answer.OPEN and caller.turn is not None:
             await self.read_answer(caller, receipt.message_id)
         return view
 

@@ -142,13 +142,13 @@ def chat_for(
         users=frozenset({USER}),
         chats=chats,
     )
-    return TelegramChat(config, clock, budget=budget or roomy(), patience=patience, commands={"stop": "Stop the turn"})
+    return TelegramChat(config, clock, budget=budget or roomy(), patience=patience)
 
 
 @asynccontextmanager
 async def running(chat: TelegramChat, intake: RememberingIntake) -> AsyncIterator[TelegramChat]:
     """Runs the chat while the context is open, and cuts it off at its end, wherever it is."""
-    task = asyncio.create_task(chat.run(intake))
+    task = asyncio.create_task(chat.run(intake, {"stop": "Stop the turn"}))
     try:
         yield chat
     finally:

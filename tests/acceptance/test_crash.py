@@ -1,0 +1,114 @@
+"""What the bridge has accepted survives its sudden death (invariants 1, 2 and 5)."""
+
+import asyncio
+import os
+
+from tests.acceptance.home import Home, exist
+from tests.fakes.bot_api import BotApi
+
+CHAT, FRONT = -1001, 42
+
+
+async def test_a_message_accepted_before_the_death_is_delivered_once_after_it(home: Home) -> None:
+    gate = home.path / "gate"
+    home.worker(
+        "career",
+        {"on": "mail", "match": "first", "script": f"touch {home.path}/busy ; wait-for {gate} ; say first done"},
+        {"on": "mail", "script": "say done: $text"},
+    )
+    home.rule("default/shell", "default/career")
+    await home.up()
+    first = await home.tieline("send", "career", "first", "--wake", "--json")
+    await exist(home.path / "busy")
+    second = await home.tieline("send", "career", "second", "--wake", "--json", "--key", "k2")
+    await home.kill()
+    await home.up()
+    again = await home.tieline("send", "career", "second", "--wake", "--json", "--key", "k2")
+    assert (again.json["message_id"], again.json["duplicate"]) == (second.json["message_id"], True)
+    answer = await home.tieline("ask", "career", "third", "--json")
+    assert answer.json["reply"]["text"] == "done: third"
+    mail = (await home.tieline("inbox", "--json")).lines
+    answers = [one for one in mail if one["in_reply_to"] == second.json["message_id"]]
+    assert [one["text"] for one in answers] == ["done: second"]
+    # The turn over the first had been prompted, and nobody attends who could say whether to run it again.
+    (lost,) = [one for one in mail if one["in_reply_to"] == first.json["message_id"]]
+    assert lost["origin"] == "system"
+
+
+async def test_the_agent_of_a_dead_bridge_is_gone_before_anything_runs_again(home: Home) -> None:
+    home.agent("career", {"on": "mail", "script": f"let p $pid ; touch {home.path}/busy ; hang"}, stubborn="yes")
+    home.session("career", "career")
+    home.rule("default/shell", "default/career")
+    await home.up()
+    await home.tieline("send", "career", "hang on", "--wake")
+    await exist(home.path / "busy")
+    pids = agents_of(home)
+    assert pids
+    await home.kill()
+    await home.up()
+    assert not [pid for pid in pids if alive(pid)]
+
+
+async def test_no_update_of_telegram_is_lost_or_handled_twice_over_a_death(home: Home, api: BotApi) -> None:
+    api.forum(CHAT, topics={FRONT: "Front Desk"})
+    home.telegram(api, chats=[CHAT])
+    home.worker("front-desk", places=[f"telegram:{CHAT}/{FRONT}"])
+    await home.up()
+    for number in range(3):
+        api.say(f"before {number}", chat=CHAT, thread=FRONT, user=111)
+    await api.seen(lambda sent: sent.text == "echo: before 0", timeout=20)
+    await home.kill()
+    for number in range(3):
+        api.say(f"after {number}", chat=CHAT, thread=FRONT, user=111)
+    await home.up()
+    await api.seen(lambda sent: sent.text == "echo: after 2", timeout=20)
+    prompted = [prompt[-1]["text"] for prompt in home.prompts("front-desk")]
+    assert [text for text in prompted if text.startswith("after")] == ["after 0", "after 1", "after 2"]
+    assert len([text for text in prompted if text.startswith("before")]) <= 3
+
+
+async def test_a_second_bridge_on_one_home_is_refused_and_names_the_first(home: Home) -> None:
+    ready = await home.up()
+    second = await home.tieline("run")
+    assert second.code != 0
+    assert str(ready["pid"]) in second.err
+    assert (await home.tieline("status", "--json")).json["pid"] == ready["pid"]
+
+
+async def test_sigterm_lets_the_running_turn_end(home: Home) -> None:
+    gate = home.path / "gate"
+    home.worker("career", {"on": "mail", "script": f"touch {home.path}/busy ; wait-for {gate} ; say in time"})
+    home.rule("default/shell", "default/career")
+    await home.up()
+    sent = await home.tieline("send", "career", "hello", "--wake", "--json")
+    await exist(home.path / "busy")
+    ending = asyncio.ensure_future(home.down())
+    gate.touch()
+    assert await ending == 0
+    await home.up()
+    mail = (await home.tieline("inbox", "--json")).lines
+    assert [(one["in_reply_to"], one["text"]) for one in mail] == [(sent.json["message_id"], "in time")]
+
+
+def agents_of(home: Home) -> list[int]:
+    """The processes whose command line names this home's persona files."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdecimal():
+            try:
+                with open(f"/proc/{entry}/cmdline", "rb") as file:
+                    line = file.read()
+            except OSError:
+                continue
+            if b"adapters.scripted" in line and os.fsencode(home.path) in line:
+                found.append(int(entry))
+    return found
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0] != "Z"
