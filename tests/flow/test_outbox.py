@@ -1,0 +1,240 @@
+"""Every place comes to show what it is to show, there and nowhere else (invariants 3, 8 and 11)."""
+
+import asyncio
+
+from bridge.ids import Place
+from bridge.ports.chat import Ambiguous, NotDelivered
+from bridge.ports.runtime import Prompt, Result, Text
+from bridge.post import Post, PostKind, PostState
+from tests.fakes.runtime import FakeAgent
+from tests.flow.stage import Stage, room, session, stage
+
+CAREER = room("career")
+
+
+async def show(on: Stage, key: str, text: str, place: Place = CAREER, kind: PostKind = PostKind.NOTICE) -> None:
+    await on.exchange.inbound._ledger.do(lambda work: work.show(key, place, kind, text))
+
+
+def sent(on: Stage) -> list[str]:
+    return [post.text for post in on.chat.deliveries]
+
+
+async def test_of_several_revisions_only_the_newest_is_sent() -> None:
+    async with stage(session("career")) as on:
+        on.chat.held[CAREER] = gate = asyncio.Event()
+        await show(on, "first", "held up")
+        await on.quiet()
+        for text in ("one", "two", "three"):
+            await show(on, "second", text)
+        gate.set()
+        await on.quiet()
+        assert sent(on) == ["held up", "three"]
+
+
+async def test_what_is_revised_while_it_is_being_sent_is_edited_afterwards() -> None:
+    async with stage(session("career")) as on:
+        on.chat.held[CAREER] = gate = asyncio.Event()
+        await show(on, "key", "old")
+        await on.quiet()
+        await show(on, "key", "new")
+        gate.set()
+        await on.quiet()
+        assert sent(on) == ["old", "new"]
+        assert [post.receipt for post in on.chat.deliveries] == [None, "1"]
+        assert on.chat.texts(CAREER) == ["new"]
+
+
+async def test_a_revision_that_changes_nothing_is_not_sent() -> None:
+    async with stage(session("career")) as on:
+        for _ in range(3):
+            await show(on, "key", "the same")
+            await on.quiet()
+        assert sent(on) == ["the same"]
+
+
+async def test_finals_go_first_and_the_rest_in_order_also_past_what_waits_already() -> None:
+    async with stage(session("career")) as on:
+        on.chat.held[CAREER] = gate = asyncio.Event()
+        for number in range(3):
+            await show(on, f"notice-{number}", f"notice {number}")
+        await on.quiet()
+        await show(on, "final-1", "final 1", kind=PostKind.FINAL)
+        await show(on, "final-2", "final 2", kind=PostKind.FINAL)
+        gate.set()
+        await on.quiet()
+        assert sent(on) == ["notice 0", "final 1", "final 2", "notice 1", "notice 2"]
+
+
+async def test_a_place_that_hangs_does_not_hold_up_another() -> None:
+    async with stage(session("career"), session("finance")) as on:
+        on.chat.held[CAREER] = asyncio.Event()
+        await show(on, "one", "hangs")
+        await on.quiet()
+        await show(on, "two", "goes", room("finance"))
+        await on.chat.seen(room("finance"), "goes")
+        assert sent(on) == ["goes"]
+
+
+async def test_a_chat_that_asks_for_a_pause_gets_it_and_the_order_is_kept() -> None:
+    async with stage(session("career"), session("finance")) as on:
+        tries: list[float] = []
+        until = on.clock.now() + 20
+
+        def flood(post: Post) -> Exception | None:
+            if post.place == CAREER:
+                tries.append(on.clock.now())
+                if on.clock.now() < until:
+                    return NotDelivered("too many", retry_at=until)
+            return None
+
+        on.chat.fault = flood
+        await show(on, "one", "one")
+        await show(on, "two", "two")
+        await show(on, "other", "other", room("finance"))
+        await on.quiet()
+        await show(on, "one", "one, revised")
+        await on.clock.advance(19)
+        assert (sent(on), len(tries)) == (["other"], 1)
+        await on.clock.advance(1)
+        assert sent(on) == ["other", "one, revised", "two"]
+
+
+async def test_a_post_that_is_refused_for_good_goes_nowhere_else_and_later_ones_go_on() -> None:
+    async with stage(session("career"), session("finance")) as on:
+        on.chat.fault = lambda post: NotDelivered("the topic is gone") if post.text == "lost" else None
+        await show(on, "one", "lost")
+        await show(on, "two", "next")
+        await on.chat.seen(CAREER, "next")
+        await on.clock.advance(120)
+        assert sent(on) == ["next"]
+        post = await on.store.post("one")
+        assert post is not None
+        assert (post.state, post.error) == (PostState.FAILED, "the topic is gone")
+
+
+async def test_what_may_have_arrived_is_sent_again_and_both_are_traced() -> None:
+    async with stage(session("career")) as on:
+        faults: list[Exception | None] = [Ambiguous("the line broke")]
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).receive()
+            return "done"
+
+        on.agent("career", career)
+        on.chat.fault = lambda post: faults.pop() if faults and post.kind is PostKind.HANDOFF else None
+        receipt = await on.send("career", "look")
+        await on.clock.advance(5)
+        steps = [one.detail for one in await on.store.steps(receipt.message_id) if one.step == "sent"]
+        assert ("may have arrived already" in str(steps[0]["error"]), steps[0]["given_up"]) == (True, False)
+        assert steps[1]["receipt"] == "2"
+
+
+async def test_progress_is_shed_after_three_more_attempts_and_holds_nothing_up_for_ever() -> None:
+    async with stage(session("career")) as on:
+
+        def fault(post: Post) -> Exception | None:
+            busy = NotDelivered("busy", retry_at=on.clock.now() + 1)
+            return busy if post.kind is PostKind.PROGRESS else None
+
+        on.chat.fault = fault
+        await show(on, "progress", "working", kind=PostKind.PROGRESS)
+        await show(on, "notice", "notice")
+        await on.quiet()
+        assert sent(on) == []
+        await on.clock.advance(5)
+        assert sent(on) == ["notice"]
+        post = await on.store.post("progress")
+        assert post is not None
+        assert post.state is PostState.FAILED
+
+
+async def test_a_final_is_never_shed() -> None:
+    async with stage(session("career")) as on:
+        on.chat.fault = lambda post: NotDelivered("busy", retry_at=on.clock.now() + 30)
+        await show(on, "final", "the answer", kind=PostKind.FINAL)
+        await on.clock.advance(3_000)
+        on.chat.fault = lambda post: None
+        await on.clock.advance(30)
+        assert sent(on) == ["the answer"]
+
+
+async def test_a_defect_of_a_chat_ends_neither_the_outbox_nor_the_bridge() -> None:
+    async with stage(session("career"), session("finance")) as on:
+        on.chat.fault = lambda post: KeyError("a defect") if post.text == "bad" else None
+        await show(on, "one", "bad")
+        await show(on, "two", "behind it")
+        await show(on, "three", "elsewhere", room("finance"))
+        await on.chat.seen(room("finance"), "elsewhere")
+        for _ in range(5):
+            await on.clock.advance(60)
+        assert sent(on) == ["elsewhere", "behind it"]
+        post = await on.store.post("one")
+        assert post is not None
+        assert (post.state, post.error) == (PostState.FAILED, "an internal error: KeyError")
+
+
+async def test_a_long_final_is_split_into_parts_that_keep_their_order() -> None:
+    async with stage(session("career")) as on:
+        on.chat.limit = 10
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            return "0123456789abcdefghijKLMNO"
+
+        on.agent("career", career)
+        await on.say("career", "recite")
+        await on.chat.seen(CAREER, "KLMNO")
+        assert on.chat.texts(CAREER) == ["0123456789", "abcdefghij", "KLMNO"]
+
+
+async def test_nothing_is_posted_where_no_chat_is() -> None:
+    async with stage(session("career", places=(Place("cli:build"),))) as on:
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).receive()
+            return "done"
+
+        on.agent("career", career)
+        receipt = await on.send("career", "look")
+        await on.quiet()
+        assert (await on.request(receipt.message_id)).state == "answered"
+        assert on.chat.deliveries == []
+
+
+async def test_progress_appears_in_time_shows_what_is_done_and_that_it_lives_and_ends() -> None:
+    async with stage(session("career")) as on:
+        go = asyncio.Event()
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str | Result:
+            assert agent.listener is not None
+            await agent.listener.happened(Text("Let me look."))
+            await go.wait()
+            return "here it is"
+
+        on.agent("career", career)
+        await on.say("career", "search")
+        await on.clock.advance(2.9)
+        assert on.chat.texts(CAREER) == []
+        await on.clock.advance(0.1)
+        assert on.chat.texts(CAREER) == ["working for 3 s\nLet me look."]
+        await on.clock.advance(14)
+        assert len(on.chat.deliveries) == 1
+        await on.clock.advance(1)
+        assert on.chat.texts(CAREER) == ["working for 18 s\nLet me look."]
+        go.set()
+        await on.quiet()
+        assert sorted(on.chat.texts(CAREER)) == ["done after 18 s", "here it is"]
+        await on.clock.advance(60)
+        assert len(on.chat.deliveries) == 4
+
+
+async def test_a_short_turn_shows_no_progress() -> None:
+    async with stage(session("career")) as on:
+        on.agent("career", _prompt)
+        await on.say("career", "hello")
+        await on.clock.advance(10)
+        assert on.chat.texts(CAREER) == ["hi"]
+
+
+async def _prompt(agent: FakeAgent, prompt: Prompt) -> str:
+    return "hi"
