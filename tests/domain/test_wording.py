@@ -1,0 +1,101 @@
+"""What the bridge itself says: plain, complete, and never with a peer's words in a prompt."""
+
+import pytest
+
+from bridge import wording
+from bridge.errors import REMEDY, Code, Refused
+from bridge.message import Origin, Outcome
+from bridge.request import Answer
+from tests.domain.messages import A, B, message
+
+
+@pytest.mark.parametrize("code", Code)
+def test_every_refusal_has_a_remedy_of_one_line(code: Code) -> None:
+    refused = Refused(code, "why", rule="r")
+    assert refused.remedy == REMEDY[code]
+    assert refused.remedy
+    assert "\n" not in refused.remedy
+    assert refused.as_json() == {"code": code, "reason": "why", "rule": "r", "remedy": REMEDY[code]}
+
+
+def test_a_refusal_may_have_a_remedy_of_its_own() -> None:
+    assert Refused(Code.BUSY, "why", remedy="Come back at noon.").remedy == "Come back at noon."
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (12, "12th"), (13, "13th"), (21, "21st"),
+     (112, "112th"), (102, "102nd")],
+)  # fmt: skip
+def test_places_in_a_line_are_said_as_people_say_them(number: int, said: str) -> None:
+    assert wording.ordinal(number) == said
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [wording.MAIL_NOTICE, wording.MAIL_NOTICE_AGAIN, wording.CONTINUATION_NOTICE, wording.EMBEDDED_NOTICE],
+)
+def test_a_notice_in_a_prompt_is_fixed_text(notice: str) -> None:
+    assert notice.startswith("[Tieline] ")
+    assert "{" not in notice
+    assert "%" not in notice
+
+
+@pytest.mark.parametrize("state", [one for one in Answer if one not in (Answer.OPEN, Answer.ANSWERED)])
+def test_a_closing_without_an_answer_says_who_what_and_why(state: Answer) -> None:
+    told = wording.closing_text(B, state, "the reason")
+    assert B in told
+    assert "the reason" in told
+    assert wording.closing_text(B, state, None).endswith(".")
+    assert "None" not in wording.closing_text(B, state, None)
+
+
+def test_closings_tell_apart_what_happened() -> None:
+    states = (Answer.NO_REPLY, Answer.EXPIRED, Answer.CANCELLED, Answer.FAILED)
+    assert len({wording.closing_text(B, state, None) for state in states}) == len(states)
+
+
+@pytest.mark.parametrize("state", Answer)
+def test_every_state_of_an_answer_has_a_word_for_its_place(state: Answer) -> None:
+    assert wording.answer_status(state, None)
+    assert wording.answer_status(state, "why").endswith(": why")
+
+
+def test_a_notice_about_a_message_names_it_and_keeps_its_words_back() -> None:
+    told = wording.undelivered_text(message(), Outcome.EXPIRED, None)
+    assert "m1" in told
+    assert B in told
+    assert "expired" in told
+    assert "secret" not in told
+    assert "secret" not in wording.closing_text(B, Answer.FAILED, None)
+
+
+def test_both_places_of_a_handoff_show_who_and_what_and_how_it_stands() -> None:
+    assert wording.sent_line(B, "do it", "answered") == "→ b: do it\n· answered"
+    assert wording.received_line(message(text="do it"), "answered") == "← a: do it\n· answered"
+
+
+def test_long_text_is_shortened_where_it_is_only_mentioned() -> None:
+    assert wording.short("x" * 701) == "x" * 699 + "…"
+    assert wording.short(" x ") == "x"
+    assert len(wording.sent_line(B, "x" * 9_000, "queued")) < 1_000
+
+
+def test_an_answer_says_whose_it_is_and_whether_it_is_late_or_asks_back() -> None:
+    assert wording.answer_post(B, "yes") == "b: yes"
+    assert wording.answer_post(B, "yes", late=True) == "b (late): yes"
+    assert wording.answer_post(B, "which?", question=True) == "b asks: which?"
+
+
+def test_a_limit_says_who_was_stopped_and_by_what() -> None:
+    told = wording.limit_notice(Refused(Code.DEPTH_LIMIT, "too deep"), A, "default/b")
+    assert "a → b" in told
+    assert "depth_limit: too deep" in told
+
+
+@pytest.mark.parametrize(("from_person", "who"), [(True, "your message"), (False, "the message of a")])
+def test_a_parked_message_asks_its_people_in_their_own_terms(from_person: bool, who: str) -> None:
+    origin = Origin.USER if from_person else Origin.PEER
+    told = wording.parked_text(B, message(origin=origin), "stopped by a person")
+    assert who in told
+    assert "Run it again?" in told
