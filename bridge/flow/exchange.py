@@ -194,9 +194,13 @@ class Exchange:
         place: str | None,
         title: str | None,
     ) -> SessionView:
-        """Makes a session. For people, and for programs where the operator runs no chat that would have to agree."""
-        if caller.bound:
-            raise Refused(Code.NOT_PERMITTED, "an agent may not make sessions")
+        """Makes a session, for people only: an agent or a program may not widen what there is."""
+        if caller.origin is not Origin.USER:
+            raise Refused(
+                Code.NOT_PERMITTED,
+                "only a person may make a session",
+                remedy="Type it in a terminal of your own, or declare the session in tieline.toml.",
+            )
         return await self.directory.new(handle, agent=agent, cwd=cwd, place=place, title=title)
 
     async def trace(self, caller: Caller, ident: str) -> list[Step]:
