@@ -1,0 +1,155 @@
+"""Agents: started when needed, closed when idle, and known by their tokens and processes (DESIGN §6)."""
+
+import asyncio
+
+from bridge import wording
+from bridge.limits import Limits
+from bridge.message import Outcome
+from bridge.ports.runtime import Prompt
+from bridge.request import Answer
+from tests.fakes.runtime import FakeAgent, FakeRuntime
+from tests.flow.stage import ident, room, session, stage
+
+
+async def test_an_idle_agent_is_closed_in_time_and_resumes_its_own_context() -> None:
+    async with stage(session("career"), limits=Limits(idle_close_s=900)) as on:
+        await on.say("career", "one")
+        await on.clock.advance(899)
+        (agent,) = on.runtime.agents
+        assert not agent.closed
+        await on.clock.advance(1)
+        assert agent.closed
+        await on.say("career", "two")
+        await on.quiet()
+        assert [launch.alias for launch in on.runtime.launches] == [None, agent.alias]
+        assert on.runtime.agents[1].alias == agent.alias
+
+
+async def test_a_turn_puts_the_end_of_an_idle_agent_off() -> None:
+    async with stage(session("career"), limits=Limits(idle_close_s=900)) as on:
+        await on.say("career", "one")
+        await on.clock.advance(600)
+        await on.say("career", "two")
+        await on.clock.advance(899)
+        assert [agent.closed for agent in on.runtime.agents] == [False]
+        await on.clock.advance(1)
+        assert [agent.closed for agent in on.runtime.agents] == [True]
+
+
+async def test_a_token_is_its_sessions_and_dies_with_the_agent() -> None:
+    async with stage(session("career"), session("finance"), limits=Limits(idle_close_s=10)) as on:
+        await on.say("career", "one")
+        await on.say("finance", "one")
+        await on.quiet()
+        tokens = {agent.session: agent.token for agent in on.runtime.agents}
+        assert len(set(tokens.values())) == 2
+        for handle in ("career", "finance"):
+            assert on.exchange.token_session(tokens[ident(handle)]) == ident(handle)
+        assert on.exchange.token_session("forged") is None
+        await on.clock.advance(10)
+        assert {on.exchange.token_session(token) for token in tokens.values()} == {None}
+
+
+async def test_a_start_that_fails_leaves_no_token_behind() -> None:
+    async with stage(session("career")) as on:
+        on.runtime.defects[ident("career")] = KeyError("a defect")
+        await on.say("career", "one")
+        await on.quiet()
+        (launch,) = on.runtime.launches
+        assert on.exchange.token_session(launch.secrets["TIELINE_TOKEN"]) is None
+
+
+async def test_a_process_below_an_agent_is_known_as_its_session() -> None:
+    async with stage(session("career")) as on:
+        await on.say("career", "one")
+        await on.quiet()
+        pid = on.runtime.agents[0].process.pid
+        assert on.exchange.agent_session([4_242, pid, 1]) == ident("career")
+        assert on.exchange.agent_session([4_242, 1]) is None
+
+
+async def test_two_messages_in_one_instant_start_one_agent_and_one_turn_at_a_time() -> None:
+    async with stage(session("career")) as on:
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).receive()
+            return "done"
+
+        on.agent("career", career)
+        sent = await asyncio.gather(*[on.send("career", f"{number}") for number in range(2)])
+        await on.quiet()
+        assert len(on.runtime.launches) == 1
+        assert on.runtime.most_at_once == {ident("career"): 1}
+        assert [(await on.request(one.message_id)).state for one in sent] == [Answer.ANSWERED] * 2
+
+
+async def test_mail_that_comes_in_the_instant_in_which_a_turn_ends_does_not_wait() -> None:
+    async with stage(session("career")) as on:
+        sent: list[str] = []
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).receive()
+            if not sent:
+                sent.append((await on.send("career", "just now")).message_id)
+            return "done"
+
+        on.agent("career", career)
+        await on.send("career", "first")
+        await on.quiet()
+        assert (await on.request(sent[0])).state is Answer.ANSWERED
+
+
+async def test_an_agent_that_died_between_two_turns_is_started_again_with_its_context() -> None:
+    async with stage(session("career")) as on:
+        await on.say("career", "one")
+        await on.quiet()
+        on.runtime.agents[0].is_alive = False
+        await on.say("career", "two")
+        await on.quiet()
+        assert [launch.alias for launch in on.runtime.launches] == [None, on.runtime.agents[0].alias]
+        assert [prompt.words for _, prompt in on.runtime.prompts] == ["one", "two"]
+
+
+async def test_people_are_told_once_that_a_context_is_lost() -> None:
+    async with stage(session("career")) as on:
+        await on.say("career", "one")
+        await on.quiet()
+        on.runtime.agents[0].is_alive = False
+        on.runtime.forgotten.add(ident("career"))
+        await on.say("career", "two")
+        await on.say("career", "three")
+        await on.chat.seen(room("career"), wording.CONTEXT_LOST)
+        await on.quiet()
+        assert on.chat.texts(room("career")).count(wording.CONTEXT_LOST) == 1
+
+
+async def test_an_agent_without_tools_gets_mail_as_a_resource_that_counts_as_read() -> None:
+    async with stage(session("career"), runtime=FakeRuntime(embedding={"fake"})) as on:
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            assert prompt == Prompt(notice=wording.EMBEDDED_NOTICE, embedded=["is it real?"])
+            assert "peer_receive" not in wording.EMBEDDED_NOTICE
+            return "it is"
+
+        on.agent("career", career)
+        sent = await on.send("career", "is it real?")
+        view = await on.exchange.answer(await on.shell(), sent.message_id, 5)
+        assert view.reply is not None
+        assert view.reply.text == "it is"
+        assert len(on.runtime.prompts) == 1
+        assert (await on.message(sent.message_id)).outcome is Outcome.ACKED
+
+
+async def test_a_thousand_idle_sessions_cost_no_task() -> None:
+    before = len(asyncio.all_tasks())
+    async with stage(*[session(f"worker-{number}") for number in range(1_000)]) as on:
+        await on.quiet()
+        without = len(asyncio.all_tasks())
+        await on.send("worker-1", "for later", wake=False)
+        await on.send("worker-0", "go")
+        await on.quiet()
+        await on.clock.advance(on.exchange._ledger.limits.idle_close_s)
+        assert len(asyncio.all_tasks()) == without
+        assert without - before <= 6
+        assert [agent.closed for agent in on.runtime.agents] == [True]
+    assert len(asyncio.all_tasks()) == before
