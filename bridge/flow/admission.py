@@ -151,10 +151,10 @@ class Admission:
         self, work: Work, caller: Caller, send: Send, facts: Facts, refused: Refused, place: Place | None
     ) -> None:
         ident = _record_refusal(work, caller, send, facts.standing, refused)
-        status = wording.refused_status(refused)
-        await work.show(
-            f"handoff:{ident}:from", place, PostKind.HANDOFF, wording.sent_line(send.to[:200], send.text, status)
-        )
+        # The same request, tried again under its key, is shown in the same post.
+        shown = f"refused:{facts.sender.id}:{send.key or ident}"
+        line = wording.sent_line(send.to[:200], send.text, wording.refused_status(refused))
+        await work.show(shown, place, PostKind.HANDOFF, line)
         conversation = facts.conversation
         if refused.code in _TELLS_PEOPLE and conversation is not None and not conversation.told:
             work.put(replace(conversation, told=True))
