@@ -1,0 +1,168 @@
+"""What an admitted request becomes: a message, its request, and what both places show of it."""
+
+from dataclasses import replace
+
+from bridge import wording
+from bridge.admission import Facts, digest, verbs_of
+from bridge.caller import Caller
+from bridge.conversation import Conversation
+from bridge.decision import Decision, Verdict
+from bridge.flow.causes import first_place
+from bridge.flow.ledger import Work
+from bridge.ids import ConversationId, MessageId, Place
+from bridge.message import Intent, Message, Origin, State
+from bridge.ports.store import InboxRoom, Key, OpenRequests
+from bridge.post import PostKind
+from bridge.request import Request
+from bridge.session import Session
+from bridge.trace import StepKind
+from bridge.views import Receipt, Send
+
+
+async def accept(
+    work: Work,
+    caller: Caller,
+    send: Send,
+    facts: Facts,
+    recipient: Session,
+    decision: Decision,
+    place: Place | None,
+    acts_for: MessageId | None,
+) -> Receipt:
+    """Stores what was admitted, with its decision and its key, in the change of `work`."""
+    sender, standing, now = facts.sender, facts.standing, work.now
+    ident = MessageId(work.new_id())
+    conversation = facts.conversation or Conversation(
+        id=standing.conversation or ConversationId(work.new_id()),
+        first=sender.id,
+        place=place,
+        budget=work.limits.conversation_messages,
+    )
+    by_command = caller.origin is Origin.USER or caller.person is not None
+    message = Message(
+        id=ident,
+        sender=sender.id,
+        recipient=recipient.id,
+        intent=send.intent,
+        text=send.text,
+        origin=caller.origin,
+        wake=send.wake,
+        conversation=conversation.id,
+        accepted_at=now,
+        queued_at=now,
+        due_at=now,
+        expires_at=now + (send.ttl_s or work.limits.message_life_s),
+        in_reply_to=MessageId(send.in_reply_to) if send.in_reply_to else None,
+        cause=standing.cause,
+        depth=standing.depth,
+        path=standing.path,
+        place=place,
+        person=caller.person,
+        by_command=by_command,
+    )
+    work.put(message)
+    work.put(replace(conversation, messages=conversation.messages + 1))
+    if caller.origin is not Origin.USER:
+        work.put(facts.pair.after_one_more(now, work.limits))
+    work.check(InboxRoom(recipient.id, work.limits.inbox))
+    if send.intent is Intent.REQUEST:
+        work.check(OpenRequests(sender.id, work.limits.open_requests))
+        work.put(
+            Request(
+                id=ident,
+                asker=sender.id,
+                asked=recipient.id,
+                opened_at=now,
+                expires_at=message.expires_at,
+                parent=acts_for,
+                place=place,
+                by_command=by_command,
+            )
+        )
+    if send.key is not None:
+        work.key(Key(sender.id, send.key, digest(send, recipient.id), ident))
+    _record(work, caller, send, message, decision)
+    receipt = await receipt_of(work, message, duplicate=False)
+    await _show(work, message, receipt)
+    work.then(lambda: work.wake.mail(recipient.id))
+    if message.wake:
+        work.then(lambda: work.wake.lane(recipient.id))
+    work.then(lambda: work.wake.at(message.expires_at))
+    return receipt
+
+
+async def receipt_of(work: Work, message: Message, *, duplicate: bool) -> Receipt:
+    position = 0
+    if message.wake and message.state is State.QUEUED:
+        position = 1 + sum(
+            (not one.from_person, one.queued_at, one.id) < (not message.from_person, message.queued_at, message.id)
+            for one in await work.store.queue(message.recipient)
+            if one.wake and one.id != message.id
+        )
+    return Receipt(
+        message_id=message.id,
+        conversation_id=message.conversation,
+        to=message.recipient,
+        state=message.state,
+        position=position,
+        wake=message.wake,
+        duplicate=duplicate,
+        depth=message.depth,
+    )
+
+
+def _record(work: Work, caller: Caller, send: Send, message: Message, decision: Decision) -> None:
+    verbs = tuple(verb.value for verb in verbs_of(send))
+    work.verdict(
+        Verdict(
+            id=work.new_id(),
+            at=work.now,
+            sender=message.sender,
+            recipient=message.recipient,
+            origin=caller.origin,
+            verbs=verbs,
+            effect=decision.effect,
+            rule=decision.rule,
+            reason=decision.reason,
+            message=message.id,
+            cause=message.cause,
+            conversation=message.conversation,
+            person=caller.person,
+        )
+    )
+    work.step(
+        StepKind.DECISION,
+        message,
+        message.sender,
+        effect=decision.effect.value,
+        rule=decision.rule,
+        reason=decision.reason,
+        verbs=list(verbs),
+    )
+    work.step(
+        StepKind.ACCEPTED,
+        message,
+        message.sender,
+        sender=message.sender,
+        to=message.recipient,
+        intent=message.intent.value,
+        origin=message.origin.value,
+        wake=message.wake,
+        depth=message.depth,
+    )
+
+
+async def _show(work: Work, message: Message, receipt: Receipt) -> None:
+    """Both places show a handoff. The first revision is soon followed by another where it wakes its
+    recipient at once; the outbox sends the newest one only."""
+    busy = await work.store.live_turn(message.recipient) is not None
+    status = wording.queued_status(receipt.position, wake=message.wake, busy=busy)
+    line = wording.sent_line(message.recipient, message.text, status)
+    await work.show(f"handoff:{message.id}:from", message.place, PostKind.HANDOFF, line, message=message.id)
+    await work.show(
+        f"handoff:{message.id}:to",
+        await first_place(work, message.recipient),
+        PostKind.HANDOFF,
+        wording.received_line(message, status),
+        message=message.id,
+    )
