@@ -1,0 +1,236 @@
+"""A read leases; only an acknowledgement or the end of a turn settles."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from bridge.errors import Code, Refused
+from bridge.limits import Limits
+from bridge.message import Intent, Origin, Outcome, State
+from bridge.ports.runtime import Prompt, Result
+from bridge.turn import Failure, FailureKind
+from bridge.views import Mail, Received
+from tests.fakes.runtime import FakeAgent
+from tests.flow.stage import ident, session, stage
+
+
+def texts(mails: Sequence[Mail]) -> list[str]:
+    return [mail.text for mail in mails]
+
+
+async def test_a_turn_reads_its_own_input_first_and_leaves_other_handoffs_their_own_turns() -> None:
+    async with stage(session("career")) as on:
+        turns: list[list[str]] = []
+        ready = asyncio.Event()
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            await ready.wait()
+            turns.append(texts((await on.tools(agent).receive()).messages))
+            turns[-1] += texts((await on.tools(agent).receive()).messages)
+            return "done"
+
+        on.agent("career", career)
+        await on.send("career", "news 1", intent=Intent.INFORM, wake=False)
+        await on.send("career", "first")
+        await on.quiet()
+        await on.send("career", "second")
+        await on.send("career", "news 2", intent=Intent.INFORM, wake=False)
+        ready.set()
+        await on.quiet()
+        assert turns == [["first", "news 1", "news 2"], ["second"]]
+
+
+async def test_what_does_not_fit_is_counted_and_comes_with_the_next_read() -> None:
+    async with stage(session("career")) as on:
+        reads: list[Received] = []
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            reads.extend([await on.tools(agent).receive(2), await on.tools(agent).receive(0)])
+            return "done"
+
+        on.agent("career", career)
+        for number in range(3):
+            await on.send("career", f"news {number}", intent=Intent.INFORM, wake=False)
+        await on.send("career", "work")
+        await on.quiet()
+        assert [(texts(read.messages), read.remaining) for read in reads] == [
+            (["work", "news 0"], 2),
+            (["news 1"], 1),
+        ]
+        assert texts(await on.inbox("career")) == ["news 2"]
+
+
+async def test_what_a_failed_turn_had_read_is_shown_again_and_marked() -> None:
+    async with stage(session("career")) as on:
+        reads: list[tuple[Mail, ...]] = []
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str | Result:
+            reads.append((await on.tools(agent).receive()).messages)
+            if len(reads) == 1:
+                return Result("", "error", Failure(FailureKind.RATE_LIMIT, "slow down", retryable=True))
+            return "done"
+
+        on.agent("career", career)
+        await on.send("career", "news", intent=Intent.INFORM, wake=False)
+        await on.send("career", "work")
+        await on.clock.advance(60)
+        first, second = reads
+        assert texts(first) == texts(second) == ["work", "news"]
+        assert [mail.message_id for mail in first] == [mail.message_id for mail in second]
+        assert [mail.redelivered for mail in (*first, *second)] == [False, False, True, True]
+        assert texts(await on.inbox()) == ["done"]
+
+
+async def test_what_an_earlier_turn_had_read_is_not_read_by_the_next_one() -> None:
+    async with stage(session("career")) as on:
+        prompts = 0
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str | Result:
+            nonlocal prompts
+            prompts += 1
+            if prompts == 1:
+                await on.tools(agent).receive()
+                return Result("", "error", Failure(FailureKind.RATE_LIMIT, "slow down", retryable=True))
+            return "I did not look"
+
+        on.agent("career", career)
+        sent = await on.send("career", "work")
+        await on.clock.advance(60)
+        assert prompts == 3
+        assert (await on.message(sent.message_id)).outcome is Outcome.FAILED
+
+
+async def test_mail_that_was_only_announced_is_not_marked_as_shown_before() -> None:
+    async with stage(session("career")) as on:
+        reads: list[Mail] = []
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            if prompt.notice and "still unread" in prompt.notice:
+                reads.extend((await on.tools(agent).receive()).messages)
+            return "done"
+
+        on.agent("career", career)
+        await on.send("career", "work")
+        await on.quiet()
+        assert [(mail.text, mail.redelivered) for mail in reads] == [("work", False)]
+
+
+async def test_an_agent_may_acknowledge_in_its_turn_and_its_final_text_still_answers() -> None:
+    async with stage(session("career")) as on:
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            (mail,) = (await on.tools(agent).receive()).messages
+            assert await on.tools(agent).ack(mail.message_id) == [mail.message_id]
+            assert await on.tools(agent).ack(mail.message_id) == []
+            return "the answer"
+
+        on.agent("career", career)
+        sent = await on.send("career", "work")
+        await on.quiet()
+        assert (await on.message(sent.message_id)).outcome is Outcome.ACKED
+        assert texts(await on.inbox()) == ["the answer"]
+
+
+async def test_only_the_holder_of_a_lease_acknowledges() -> None:
+    async with stage(session("career"), session("tool", agent=None)) as on:
+        caught: list[Code] = []
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            (mail,) = (await on.tools(agent).receive()).messages
+            if caught:
+                return "done"
+            for caller in (await on.shell("career", Origin.USER), await on.shell("tool")):
+                with pytest.raises(Refused) as refused:
+                    await on.exchange.ack(caller, [mail.message_id])
+                caught.append(refused.value.code)
+            with pytest.raises(Refused) as refused:
+                await on.tools(agent).ack(waiting.message_id)
+            caught.append(refused.value.code)
+            return "done"
+
+        on.agent("career", career)
+        await on.send("career", "work")
+        waiting = await on.send("career", "more work")
+        await on.quiet()
+        assert caught == [Code.STALE_EPOCH, Code.UNKNOWN_MESSAGE, Code.STALE_EPOCH]
+
+
+async def test_an_acknowledgement_of_several_is_whole_or_nothing() -> None:
+    async with stage(session("tool", agent=None)) as on:
+        sent = await on.send("tool", "one")
+        with pytest.raises(Refused):
+            await on.exchange.ack(await on.shell("tool"), [sent.message_id, "no-such-id"])
+        assert (await on.message(sent.message_id)).state is State.QUEUED
+
+
+async def test_a_reader_without_a_turn_acknowledges_by_reading_on() -> None:
+    async with stage(session("tool", agent=None)) as on:
+        tool = await on.shell("tool")
+        first = await on.send("tool", "one")
+        assert texts((await on.exchange.receive(tool, 10)).messages) == ["one"]
+        assert (await on.message(first.message_id)).state is State.LEASED
+        await on.send("tool", "two")
+        assert texts((await on.exchange.receive(tool, 10)).messages) == ["two"]
+        assert (await on.message(first.message_id)).outcome is Outcome.ACKED
+        assert (await on.request(first.message_id)).open
+
+
+async def test_an_inbox_is_looked_at_without_reading_it() -> None:
+    async with stage(session("tool", agent=None)) as on:
+        sent = await on.send("tool", "one")
+        for _ in range(2):
+            (mail,) = await on.inbox("tool")
+            assert (mail.text, mail.state, mail.redelivered) == ("one", State.QUEUED, False)
+        message = await on.message(sent.message_id)
+        assert (message.state, message.read_at) == (State.QUEUED, None)
+
+
+async def test_what_was_taken_and_never_acknowledged_is_given_again_after_its_lease() -> None:
+    async with stage(session("tool", agent=None), limits=Limits(lease_s=60)) as on:
+        tool = await on.shell("tool")
+        sent = await on.send("tool", "one")
+        (first,) = await on.exchange.inbox(tool, None, take=True)
+        await on.clock.advance(59)
+        assert await on.exchange.inbox(tool, None, take=True) == []
+        await on.clock.advance(1)
+        (again,) = await on.exchange.inbox(tool, None, take=True)
+        assert (first.redelivered, again.redelivered) == (False, True)
+        assert first.message_id == again.message_id == sent.message_id
+        await on.exchange.ack(tool, [sent.message_id])
+        await on.clock.advance(61)
+        assert await on.exchange.inbox(tool, None, take=True) == []
+
+
+async def test_nobody_takes_the_mail_of_a_session_whose_agent_reads_it() -> None:
+    async with stage(session("career")) as on:
+        sent = await on.send("career", "later", wake=False)
+        person = await on.shell("career", Origin.USER)
+        with pytest.raises(Refused) as refused:
+            await on.exchange.inbox(person, None, take=True)
+        assert refused.value.code is Code.INVALID_REQUEST
+        assert (await on.exchange.receive(person, 10)).messages == ()
+        assert (await on.message(sent.message_id)).state is State.QUEUED
+
+
+async def test_a_waiting_reader_hears_of_new_mail_at_once_and_of_nothing_after_its_time() -> None:
+    async with stage(session("tool", agent=None)) as on:
+        tool = await on.shell("tool")
+        known = await on.send("tool", "old")
+        waiting = asyncio.ensure_future(on.exchange.wait_inbox(tool, None, {known.message_id}, 5))
+        await on.quiet()
+        assert not waiting.done()
+        await on.send("tool", "new")
+        assert texts(await waiting) == ["new"]
+        assert await on.exchange.wait_inbox(tool, None, {mail.message_id for mail in await on.inbox("tool")}, 0) == []
+
+
+async def test_an_agent_and_a_program_read_their_own_mail_only() -> None:
+    async with stage(session("career"), session("tool", agent=None)) as on:
+        agent = await on.exchange.caller(None, origin=Origin.PEER, bound=ident("career"))
+        for caller, other in ((agent, "default/tool"), (await on.shell("tool"), "default/career")):
+            with pytest.raises(Refused) as refused:
+                await on.exchange.inbox(caller, other, take=False)
+            assert refused.value.code is Code.NOT_PERMITTED
+        with pytest.raises(Refused):
+            await on.exchange.wait_inbox(agent, "tool", set(), 0)
