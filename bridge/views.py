@@ -1,11 +1,17 @@
 """What the interfaces show: the results of the core's operations, with the names of DESIGN §7."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from bridge.ids import ConversationId, MessageId, SessionId
 from bridge.message import Intent, State
 from bridge.request import Answer
 from bridge.session import Kind
+
+
+def rfc3339(seconds: float) -> str:
+    """A time as every interface shows it: in UTC, to the millisecond."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +55,8 @@ class ReplyView:
 
 @dataclass(frozen=True, slots=True)
 class AnswerView:
-    """How a request stands. `delivery` and `position` say where the question itself is by now; `reason` why
-    it closed without an answer."""
+    """How a request stands. `state` and `position` say where the question itself is by now; `reason` why it
+    closed without an answer."""
 
     message_id: MessageId
     conversation_id: ConversationId

@@ -26,7 +26,7 @@ router = APIRouter(prefix="/v1", responses={"4XX": {"model": ErrorShown}, "503":
 
 @router.get("/status")
 async def status(exchange: ExchangeOf) -> StatusShown:
-    return StatusShown.of(await exchange.status())
+    return StatusShown.model_validate(await exchange.status())
 
 
 @router.get("/sessions")
@@ -39,25 +39,27 @@ async def sessions(
 ) -> SessionsShown:
     """The sessions that the caller may see, a page at a time."""
     page, following = await exchange.sessions(by, active, limit, cursor)
-    return SessionsShown(sessions=[SessionShown.of(one) for one in page], next_cursor=following)
+    return SessionsShown(sessions=[SessionShown.model_validate(one) for one in page], next_cursor=following)
 
 
 @router.post("/sessions")
 async def new_session(exchange: ExchangeOf, by: CallerOf, body: SessionBody) -> SessionShown:
-    return SessionShown.of(await exchange.new_session(by, body.handle, body.agent, body.cwd, body.place, body.title))
+    return SessionShown.model_validate(
+        await exchange.new_session(by, body.handle, body.agent, body.cwd, body.place, body.title)
+    )
 
 
 @router.post("/send")
 async def send(exchange: ExchangeOf, channel: ChannelOf, body: SendBody) -> ReceiptShown:
     by = await caller(exchange, replace(channel, name=body.sender or channel.name))
-    return ReceiptShown.of(await exchange.send(by, body.as_send()))
+    return ReceiptShown.model_validate(await exchange.send(by, body.as_send()))
 
 
 @router.post("/ask")
 async def ask(exchange: ExchangeOf, channel: ChannelOf, body: AskBody, request: Request) -> AnswerShown:
     """Sends a request and waits for its answer. The wait ends with the connection; the question stays open."""
     by = await caller(exchange, replace(channel, name=body.sender or channel.name))
-    return AnswerShown.of(await while_connected(request, exchange.ask(by, body.as_send(), body.timeout_s)))
+    return AnswerShown.model_validate(await while_connected(request, exchange.ask(by, body.as_send(), body.timeout_s)))
 
 
 @router.get("/answers/{message_id:path}")
@@ -65,7 +67,7 @@ async def answer(
     exchange: ExchangeOf, by: CallerOf, message_id: str, request: Request, timeout_s: Annotated[Wait, Query()] = 0
 ) -> AnswerShown:
     """How a request of the caller stands; waits for its closing where a time is given."""
-    return AnswerShown.of(await while_connected(request, exchange.answer(by, message_id, timeout_s)))
+    return AnswerShown.model_validate(await while_connected(request, exchange.answer(by, message_id, timeout_s)))
 
 
 @router.post("/answers/{message_id:path}/read")
@@ -77,7 +79,7 @@ async def read_answer(exchange: ExchangeOf, by: CallerOf, message_id: str) -> di
 
 @router.post("/messages/{message_id:path}/cancel")
 async def cancel(exchange: ExchangeOf, by: CallerOf, message_id: str) -> AnswerShown:
-    return AnswerShown.of(await exchange.cancel(by, message_id))
+    return AnswerShown.model_validate(await exchange.cancel(by, message_id))
 
 
 @router.get("/inbox")
