@@ -25,6 +25,6 @@ class Buttons:
                 return await self._control.extend(ident)
             case "answer":
                 ident, _, number = ident.rpartition(":")
-                return self._questions.answer(pressed.person, ident, int(number) if number.isdecimal() else -1)
+                return self._questions.answer(ident, int(number) if number.isdecimal() else -1)
             case _:
                 raise Refused(Code.INVALID_REQUEST, "this button is not known any more")

@@ -8,7 +8,6 @@ from bridge import wording
 from bridge.errors import Code, Refused
 from bridge.flow.ledger import Ledger
 from bridge.ids import TurnId, handle_of
-from bridge.ports.chat import Person
 from bridge.ports.runtime import Question
 from bridge.post import Button, PostKind
 from bridge.turn import Turn
@@ -61,13 +60,11 @@ class Questions:
         await self._tell(turn, f"{asked}\n· {label}", ident)
         return chosen
 
-    def answer(self, person: Person, ident: str, number: int) -> str:
+    def answer(self, ident: str, number: int) -> str:
         """An operator pressed a button. Returns what to tell that person; raises `Refused`."""
         entry = self._open.get(ident)
         if entry is None or entry.chosen.done():
             return "This has been decided, or is no longer asked."
-        if not person.operator:
-            raise Refused(Code.NOT_PERMITTED, "only an operator may decide this")
         if not 0 <= number < len(entry.question.options):
             raise Refused(Code.INVALID_REQUEST, "there is no such option")
         option = entry.question.options[number]

@@ -45,9 +45,9 @@ async def end_turn(work: Work, turn: Turn, result: Result) -> None:
     work.then(lambda: work.wake.lane(turn.session))
 
 
-async def lose_turn(work: Work, turn: Turn) -> None:
-    """A turn of a bridge that died. Without a prompt it surely did nothing, and its inputs are queued again;
-    else nothing proves what it did, and its inputs are parked (invariant 5)."""
+async def lose_turn(work: Work, turn: Turn, reason: str = "the bridge stopped in the middle of the turn") -> None:
+    """A turn whose end nobody knows, mostly of a bridge that died. Without a prompt it surely did nothing, and its
+    inputs are queued again; else nothing proves what it did, and its inputs are parked (invariant 5)."""
     current = await work.turn(turn.id)
     if current is None or not current.live:
         return
@@ -57,10 +57,10 @@ async def lose_turn(work: Work, turn: Turn) -> None:
     for message in taken:
         work.step(StepKind.TURN, message, turn=turn.id, state=TurnState.LOST.value)
     if lost.prompt_sent:
-        await _park_inputs(work, lost, taken, "the bridge stopped in the middle of the turn")
+        await _park_inputs(work, lost, taken, reason)
     else:
         _requeue(work, taken, due_at=work.now, reason="its turn was lost before it began")
-    await work.revise(f"progress:{turn.id}", "interrupted: the bridge stopped")
+    await work.revise(f"progress:{turn.id}", f"interrupted: {reason}")
 
 
 def _state(result: Result) -> TurnState:

@@ -12,7 +12,7 @@ from bridge.flow.ledger import Ledger, Work
 from bridge.flow.progress import Progress
 from bridge.flow.questions import Questions
 from bridge.flow.settlement import show_status
-from bridge.flow.turn_end import end_turn
+from bridge.flow.turn_end import end_turn, lose_turn
 from bridge.ids import SessionId
 from bridge.message import Intent, Message
 from bridge.ports.runtime import Agent, Context, Event, Prompt, Question, Result, StartFailed, ToolBegun
@@ -66,7 +66,7 @@ class Turns:
                     run.task = group.create_task(self._guarded(run, turn))
                 if not run.stopped and not run.task.cancelled():
                     result = run.task.result()
-            await self._ledger.surely(lambda work: end_turn(work, turn, result))
+            await self._end(turn, result)
         finally:
             if run.agent is not None and not run.agent.alive:
                 await self._agents.retire(turn.session)
@@ -102,6 +102,14 @@ class Turns:
 
     def running(self) -> int:
         return sum(run.turn is not None for run in self._runs.values())
+
+    async def _end(self, turn: Turn, result: Result) -> None:
+        try:
+            await self._ledger.surely(lambda work: end_turn(work, turn, result))
+        except Exception:
+            # What cannot be settled as it ended must not hold its session for ever: its people decide.
+            log.exception("%s: the end of its turn could not be stored", turn.session)
+            await self._ledger.surely(lambda work: lose_turn(work, turn, "the end of the turn could not be stored"))
 
     async def _guarded(self, run: Run, turn: Turn) -> Result:
         try:

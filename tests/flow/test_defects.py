@@ -1,0 +1,133 @@
+"""A defect or an outage in one part ends neither the other parts nor the message that it concerns."""
+
+import asyncio
+
+import pytest
+
+from adapters.memory.store import MemoryStore
+from bridge.errors import Code, Refused
+from bridge.ids import SessionId
+from bridge.message import Intent, Message, Outcome, State
+from bridge.ports.chat import Heard, Pressed
+from bridge.ports.runtime import Prompt, Result, ToolBegun
+from bridge.request import Answer
+from bridge.turn import Failure, FailureKind
+from tests.fakes.fragile import FragileStore
+from tests.fakes.runtime import FakeAgent
+from tests.flow.stage import OPERATOR, ident, room, session, stage
+
+
+async def test_a_lane_that_ended_by_a_defect_is_begun_again_by_the_due_time_scan() -> None:
+    class Broken(MemoryStore):
+        reads = 0
+
+        async def queue(self, session: SessionId) -> list[Message]:
+            if session == ident("career"):
+                self.reads += 1
+                if self.reads == 2:
+                    raise KeyError("a defect")
+            return await super().queue(session)
+
+    async with stage(session("career"), store=Broken()) as on:
+        sent = await on.send("career", "hello", intent=Intent.INFORM)
+        await on.quiet()
+        assert on.runtime.prompts == []
+        await on.clock.advance(30)
+        assert len(on.runtime.prompts) == 2
+        assert (await on.message(sent.message_id)).state is State.SETTLED
+
+
+async def test_a_turn_whose_end_cannot_be_stored_is_parked_and_its_lane_goes_on() -> None:
+    async with stage(session("career")) as on:
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).receive()
+            return "half a character: \ud800" if len(on.runtime.prompts) == 1 else "fine"
+
+        on.agent("career", career)
+        first, second = await on.send("career", "one"), await on.send("career", "two")
+        await on.quiet()
+        message = await on.message(first.message_id)
+        assert (message.state, message.reason) == (State.PARKED, "the end of the turn could not be stored")
+        assert (await on.request(second.message_id)).state is Answer.ANSWERED
+
+
+async def test_a_person_is_not_told_that_words_were_heard_while_the_store_is_out_of_reach() -> None:
+    store = FragileStore()
+    async with stage(session("career"), store=store) as on:
+        await on.say("career", "hello")
+        await on.quiet()
+        store.down = True
+        for text in ("hello again", "/status", "/ask career hello"):
+            with pytest.raises(Refused) as refused:
+                await on.exchange.inbound.hear(Heard(room("career"), OPERATOR, text, text))
+            assert refused.value.code is Code.UNAVAILABLE
+        with pytest.raises(Refused) as pressed:
+            await on.exchange.inbound.press(Pressed(room("career"), OPERATOR, "retry:some"))
+        assert pressed.value.code is Code.UNAVAILABLE
+        store.down = False
+        await on.quiet()
+        assert len(on.runtime.prompts) == 1
+
+
+async def test_buttons_of_what_is_gone_say_so() -> None:
+    async with stage(session("career")) as on:
+        for action, told in (
+            ("retry:gone", "decided already"),
+            ("discard:gone", "decided already"),
+            ("more:gone", "not known"),
+        ):
+            assert told in await on.exchange.inbound.press(Pressed(room("career"), OPERATOR, action))
+
+
+@pytest.mark.parametrize("end", ["stop", "refusal", "crash", "tools"])
+async def test_what_was_read_aside_in_a_turn_that_came_to_nothing_is_mail_again(end: str) -> None:
+    async with stage(session("career")) as on:
+        read = asyncio.Event()
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str | Result:
+            await on.tools(agent).receive()
+            read.set()
+            match end:
+                case "stop":
+                    await asyncio.Event().wait()
+                case "tools":
+                    assert agent.listener is not None
+                    await agent.listener.happened(ToolBegun("1", "Bash", reading=False))
+            kind = FailureKind.REFUSAL if end == "refusal" else FailureKind.CRASH
+            return Result("", "failed", Failure(kind, "no"))
+
+        on.agent("career", career)
+        aside = await on.send("career", "by the way", wake=False)
+        await on.say("career", "work")
+        await read.wait()
+        if end == "stop":
+            await on.say("career", "/stop")
+        await on.quiet()
+        message = await on.message(aside.message_id)
+        assert (message.state, message.attempts) == (State.QUEUED, 0)
+        assert (await on.request(aside.message_id)).state is Answer.OPEN
+
+
+async def test_an_answer_that_cannot_be_acted_on_fails_what_waits_for_it() -> None:
+    async with stage(session("desk"), session("career")) as on:
+
+        async def desk(agent: FakeAgent, prompt: Prompt) -> str | Result:
+            (mail,) = (await on.tools(agent).receive()).messages
+            if mail.intent == "reply":
+                return Result("", "failed", Failure(FailureKind.REFUSAL, "I will not"))
+            await on.tools(agent).send("career", "a question")
+            return "asked"
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).receive()
+            return "the answer"
+
+        on.agent("desk", desk)
+        on.agent("career", career)
+        sent = await on.send("desk", "find out")
+        await on.quiet()
+        request = await on.request(sent.message_id)
+        assert request.state is Answer.FAILED
+        assert "could not be delivered: the agent refused: I will not" in (request.reason or "")
+        assert (await on.message(sent.message_id)).outcome is Outcome.ACKED
