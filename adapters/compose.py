@@ -68,6 +68,7 @@ async def bridge(
             served = serving.create_task(control.serve())
             accepting = serving.create_task(control.accepting.wait())
             await asyncio.wait([served, accepting], return_when=asyncio.FIRST_COMPLETED)
+            await exchange.begin()
             # What is slow to import follows once the bridge accepts: people first, then tools for agents.
             later: list[asyncio.Task[Any]] = [accepting]
             if telegram is not None:
@@ -77,6 +78,7 @@ async def bridge(
             try:
                 yield exchange
             finally:
+                await exchange.drain()
                 for task in later:
                     task.cancel()
                 await control.close()

@@ -39,8 +39,8 @@ from bridge.views import AnswerView, Mail, Receipt, Received, Send, SessionView,
 
 
 class Exchange:
-    """Use it as an asynchronous context: within it the lanes, the outbox and the timekeeper run. Leaving it
-    drains: no further turn begins, running ones have `stop_grace_s` to end, then the agents are closed.
+    """Use it as an asynchronous context: `start`, `begin`, and at the end `drain`. Leaving it cuts off what
+    still runs, which the next start recovers, and closes the agents.
 
     `tools` is the environment of the agents' tool server, beside the token of each. `health` is what the
     status shows of the chat, or None where none is configured.
@@ -93,15 +93,22 @@ class Exchange:
     # Life
 
     async def start(self, declared: Sequence[Declared]) -> None:
-        """Recovers, brings the sessions to what the file says, and begins to deliver. Call it in the context."""
-        self._hints.attach(self._dispatch.hint, self._timekeeper.at)
-        waiting = await recover(self._ledger, self._agents)
+        """Recovers what an earlier bridge left, and brings the sessions to what the file says."""
+        await recover(self._ledger, self._agents)
         await self.directory.declare(declared)
+
+    async def begin(self) -> None:
+        """Begins to deliver. Agents call back at once, so whatever serves their tools must accept by then."""
+        self._hints.attach(self._dispatch.hint, self._timekeeper.at)
         self._background.append(self._tasks.create_task(self._timekeeper.run()))
         for chat in self._chats.values():
             self._background.append(self._tasks.create_task(self._outbox.run(chat)))
-        for session in waiting:
+        for session in await self._ledger.store.waiting_sessions():
             self._dispatch.hint(session)
+
+    async def drain(self) -> None:
+        """Begins no further turn, and gives those that run `stop_grace_s` to end, with their tools at hand."""
+        await self._dispatch.close(self._ledger.limits.stop_grace_s)
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -111,7 +118,7 @@ class Exchange:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            await self._dispatch.close(self._ledger.limits.stop_grace_s if error is None else 0)
+            await self._dispatch.close(0)
             await self._agents.close()
         finally:
             for task in self._background:

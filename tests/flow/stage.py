@@ -189,4 +189,6 @@ async def stage(
     )
     async with exchange:
         await exchange.start(sessions)
+        await exchange.begin()
         yield Stage(exchange, store, chat, runtime, clock)
+        await exchange.drain()
