@@ -100,9 +100,7 @@ async def begin(work: Work, session_id: SessionId) -> Turn | None:
 
 
 def _runs(message: Message, session: Session, now: float) -> bool:
-    if now >= message.expires_at:
-        return False
-    return message.from_person or (message.wake and not session.rested)
+    return message.wake and now < message.expires_at and (message.from_person or not session.rested)
 
 
 async def _bearing(work: Work, message: Message) -> tuple[MessageId | None, Place | None]:

@@ -246,9 +246,6 @@ class Work:
 
     async def pair(self, one: SessionId, other: SessionId) -> Pair:
         a, b = pair_of(one, other)
-        staged = self._puts.get(("pair", a, b))
-        if isinstance(staged, Pair):
-            return staged
         return await self.store.pair(a, b) or Pair(a, b)
 
     def _staged(self, message: Message) -> Message:

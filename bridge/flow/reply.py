@@ -95,7 +95,8 @@ class Replies:
         with self._waits.blocked(caller.session, asked) as circle:
             request = replace(send, intent=Intent.REQUEST, wake=True)
             receipt = await self._admission.send(caller, request, circle=circle)
-            view = await self.wait(caller, receipt.message_id, timeout_s)
+            # Asked before under the same key: there is nothing to refuse, and waiting now would close a circle.
+            view = await self.wait(caller, receipt.message_id, 0 if circle else timeout_s)
         if view.answer is not Answer.OPEN and caller.turn is not None:
             await self.read_answer(caller, receipt.message_id)
         return view

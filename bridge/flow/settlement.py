@@ -118,8 +118,6 @@ async def answer_late(work: Work, request: Request, text: str) -> MessageId | No
 
 def notify_sender(work: Work, message: Message, text: str) -> None:
     """A notice of the bridge: never answered, in no budget, and it wakes nobody."""
-    if message.sender == SYSTEM:
-        return
     notice = _system_message(work, message, message.sender, text, wake=False)
     work.put(notice)
     work.then(lambda: work.wake.mail(message.sender))

@@ -14,7 +14,7 @@ from bridge.ports.runtime import Prompt
 from bridge.turn import Failure, FailureKind
 from bridge.views import Receipt, Send
 from tests.fakes.runtime import FakeAgent
-from tests.flow.stage import Stage, ident, session, stage
+from tests.flow.stage import Stage, ident, rule, session, stage
 
 NOWHERE: ConversationId = None  # type: ignore[assignment]
 """The conversation of a refusal that belongs to none."""
@@ -150,6 +150,15 @@ async def test_open_requests_reserve_room_for_their_answers_and_informs_need_non
         await on.send("tool", "news", intent=Intent.INFORM)
         await on.exchange.cancel(await on.shell(), first.message_id)
         await on.send("tool", "3")
+
+
+async def test_what_a_person_would_have_to_approve_is_refused_at_once_where_nobody_attends() -> None:
+    rules = [rule("*", "default/career", effect=Effect.ASK)]
+    async with stage(session("career"), rules=rules) as on:
+        on.chat.open = False
+        refused = await on.refused("career")
+        assert (refused.code, refused.rule) == (Code.NOT_PERMITTED, "*->default/career")
+        assert "nobody attends" in refused.reason
 
 
 async def test_a_session_that_takes_no_handoffs_takes_mail() -> None:

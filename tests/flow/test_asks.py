@@ -233,3 +233,29 @@ async def test_a_turn_that_is_over_leases_no_mail_for_a_call_that_outlived_it() 
             assert refused.value.code is Code.STALE_EPOCH
         person = await on.shell("desk", Origin.USER)
         assert [mail.state for mail in await on.exchange.inbox(person, None, take=False)] == ["queued"]
+
+
+async def test_asking_again_under_the_same_key_never_hangs_in_a_circle() -> None:
+    async with stage(session("a"), session("b")) as on:
+        states: list[Answer] = []
+
+        async def a(agent: FakeAgent, prompt: Prompt) -> str:
+            caller = await on.tools(agent).caller()
+            if not prompt.words:
+                return ""
+            for _ in range(2):
+                view = await on.exchange.ask(caller, Send("b", "what is it?", key="k"), 0 if not states else 60)
+                states.append(view.answer)
+                await on.quiet()
+            return "going on"
+
+        async def b(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).receive()
+            await on.tools(agent).ask("a", "which one?", timeout_s=60)
+            return "that one"
+
+        on.agent("a", a)
+        on.agent("b", b)
+        await on.say("a", "go")
+        await on.chat.seen(room("a"), "going on")
+        assert states == [Answer.OPEN, Answer.OPEN]

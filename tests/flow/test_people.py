@@ -164,3 +164,39 @@ async def test_an_ask_of_a_person_at_a_shell_returns_the_answer_once() -> None:
         assert [mail.text for mail in await on.inbox()] == ["now"]
         await on.exchange.read_answer(person, sent.message_id)
         assert await on.inbox() == []
+
+
+async def test_a_persons_message_without_wake_waits_for_the_next_turn() -> None:
+    async with stage(session("desk"), session("career")) as on:
+        reads: list[str] = []
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            reads.extend(mail.text for mail in (await on.tools(agent).receive()).messages)
+            return "done"
+
+        on.agent("career", career)
+        await on.send("career", "for later", caller=person_at("desk", operator=True), wake=False)
+        await on.clock.advance(120)
+        assert on.runtime.prompts == []
+        await on.say("career", "go")
+        await on.quiet()
+        assert reads == ["for later"]
+
+
+async def test_a_persons_words_never_come_as_mail() -> None:
+    async with stage(session("career")) as on:
+        reads: list[list[str]] = []
+        both = asyncio.Event()
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            await both.wait()
+            reads.append([mail.text for mail in (await on.tools(agent).receive()).messages])
+            return f"heard {prompt.words}"
+
+        on.agent("career", career)
+        await on.say("career", "first")
+        await on.quiet()
+        await on.say("career", "second")
+        both.set()
+        await on.chat.seen(room("career"), "heard second")
+        assert reads == [[], []]

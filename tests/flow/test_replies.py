@@ -131,6 +131,17 @@ async def test_one_late_answer_is_kept_and_marked_and_the_next_is_refused() -> N
         assert await refusal_of(on.exchange.reply(tool, sent.message_id, "at one")) is Code.ALREADY_ANSWERED
 
 
+async def test_a_late_no_reply_says_nothing_and_leaves_room_for_a_late_answer() -> None:
+    async with stage(session("tool", agent=None)) as on:
+        sent = await on.send("tool", "when?", ttl_s=60.0)
+        await on.clock.advance(61)
+        tool = await on.shell("tool")
+        receipt = await on.exchange.reply(tool, sent.message_id, "NO_REPLY")
+        assert receipt.state is State.SETTLED
+        await on.exchange.reply(tool, sent.message_id, "at noon")
+        assert [mail.text for mail in await on.inbox()][1:] == ["at noon"]
+
+
 async def test_an_answer_to_an_answered_request_is_refused_and_so_is_a_late_question() -> None:
     async with stage(session("tool", agent=None)) as on:
         sent = await on.send("tool", "when?")

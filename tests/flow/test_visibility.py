@@ -231,3 +231,16 @@ async def test_a_token_that_was_never_given_opens_nothing() -> None:
         assert on.exchange.agent_session([1]) is None
         await on.clock.advance(1_000)
         assert on.exchange.token_session(agent.token) is None
+
+
+async def test_the_status_counts_what_runs_and_what_waits() -> None:
+    async with stage(session("desk"), session("old"), session("tool", agent=None)) as on:
+        await on.exchange.directory.declare([session("desk"), session("tool", agent=None)])
+        status = await on.exchange.status()
+        assert (status.sessions, status.turns, status.queued, status.oldest_queued_s) == (3, 0, 0, None)
+        await on.send("tool", "one")
+        await on.clock.advance(7)
+        await on.send("tool", "two")
+        status = await on.exchange.status()
+        assert (status.queued, status.oldest_queued_s, status.uptime_s) == (2, 7, 7)
+        assert (status.profile, status.store, status.version, status.telegram) == ("default", "memory", "test", None)
