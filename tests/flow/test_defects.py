@@ -13,8 +13,18 @@ from bridge.ports.runtime import Prompt, Result, ToolBegun
 from bridge.request import Answer
 from bridge.turn import Failure, FailureKind
 from tests.fakes.fragile import FragileStore
-from tests.fakes.runtime import FakeAgent
-from tests.flow.stage import OPERATOR, ident, room, session, stage
+from tests.fakes.runtime import Behaviour, FakeAgent
+from tests.flow.stage import OPERATOR, Stage, ident, room, session, stage
+
+BACKOFF_S = 61
+
+
+def reading(on: Stage, final: str = "done") -> Behaviour:
+    async def behaviour(agent: FakeAgent, prompt: Prompt) -> str:
+        await on.tools(agent).receive()
+        return final
+
+    return behaviour
 
 
 async def test_a_lane_that_ended_by_a_defect_is_begun_again_by_the_due_time_scan() -> None:
@@ -131,3 +141,72 @@ async def test_an_answer_that_cannot_be_acted_on_fails_what_waits_for_it() -> No
         assert request.state is Answer.FAILED
         assert "could not be delivered: the agent refused: I will not" in (request.reason or "")
         assert (await on.message(sent.message_id)).outcome is Outcome.ACKED
+
+
+async def test_a_runtime_that_breaks_its_contract_wedges_neither_its_lane_nor_another() -> None:
+    async with stage(session("career"), session("finance")) as on:
+        on.runtime.defects[ident("career")] = KeyError("a defect")
+        on.agent("career", reading(on))
+        on.agent("finance", reading(on))
+        sent, other = await on.send("career", "look"), await on.send("finance", "look")
+        await on.quiet()
+        assert (await on.request(other.message_id)).state is Answer.ANSWERED
+        on.runtime.defects.clear()
+        await on.clock.advance(BACKOFF_S)
+        assert (await on.request(sent.message_id)).state is Answer.ANSWERED
+
+
+async def test_a_prompt_that_raises_costs_an_attempt_and_the_agent() -> None:
+    async with stage(session("career")) as on:
+        raised: list[FakeAgent] = []
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            if not raised:
+                raised.append(agent)
+                raise KeyError("a defect")
+            await on.tools(agent).receive()
+            return "done"
+
+        on.agent("career", career)
+        sent = await on.send("career", "look")
+        await on.clock.advance(BACKOFF_S)
+        assert (await on.request(sent.message_id)).state is Answer.ANSWERED
+        assert raised[0].closed
+        assert (await on.message(sent.message_id)).attempts == 1
+
+
+async def test_a_store_that_is_out_of_reach_at_the_end_of_a_turn_loses_nothing() -> None:
+    store = FragileStore()
+    async with stage(session("career"), store=store) as on:
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).receive()
+            store.down = True
+            return "the answer"
+
+        on.agent("career", career)
+        sent = await on.send("career", "look")
+        await on.clock.advance(30)
+        assert store.refused > 1
+        store.down = False
+        await on.clock.advance(10)
+        assert (await on.request(sent.message_id)).state is Answer.ANSWERED
+        assert len(on.runtime.prompts) == 1
+        await on.chat.seen(room("career"), "the answer")
+
+
+async def test_a_store_that_is_out_of_reach_before_the_prompt_costs_no_attempt() -> None:
+    store = FragileStore()
+    async with stage(session("career"), store=store) as on:
+        on.agent("career", reading(on))
+        on.runtime.held[ident("career")] = gate = asyncio.Event()
+        sent = await on.send("career", "look")
+        await on.quiet()
+        store.down = True
+        gate.set()
+        await on.clock.advance(20)
+        store.down = False
+        await on.clock.advance(10)
+        assert (await on.request(sent.message_id)).state is Answer.ANSWERED
+        assert (await on.message(sent.message_id)).attempts == 0
+        assert len(on.runtime.agents) == 1

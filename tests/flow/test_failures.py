@@ -1,20 +1,16 @@
 """Turns that fail: what is tried again, what is not, and who is told (invariants 2, 3 and 5)."""
 
-import asyncio
-
 import pytest
 
 from bridge import wording
-from bridge.errors import Code
 from bridge.limits import Limits
 from bridge.message import Outcome, State
 from bridge.ports.chat import Pressed
 from bridge.ports.runtime import Prompt, Result, ToolBegun
 from bridge.request import Answer
 from bridge.turn import Failure, FailureKind
-from tests.fakes.fragile import FragileStore
 from tests.fakes.runtime import Behaviour, FakeAgent
-from tests.flow.stage import OPERATOR, USER, Stage, ident, room, session, stage
+from tests.flow.stage import OPERATOR, USER, room, session, stage
 
 CRASH = Failure(FailureKind.CRASH, "the agent ended")
 BACKOFF_S = 61
@@ -27,14 +23,6 @@ def failing(*failures: Failure | None, final: str = "done") -> Behaviour:
     async def behaviour(agent: FakeAgent, prompt: Prompt) -> str | Result:
         failure = left.pop(0) if left else None
         return Result("", "failed", failure) if failure else final
-
-    return behaviour
-
-
-def reading(on: Stage, final: str = "done") -> Behaviour:
-    async def behaviour(agent: FakeAgent, prompt: Prompt) -> str:
-        await on.tools(agent).receive()
-        return final
 
     return behaviour
 
@@ -212,147 +200,6 @@ async def test_the_persons_next_message_overrides_the_wait_and_keeps_the_order()
         await on.say("career", "I have paid")
         await on.quiet()
         assert [prompt.words for _, prompt in on.runtime.prompts] == ["first", "first", "I have paid"]
-
-
-@pytest.mark.parametrize("kind", [FailureKind.AUTH, FailureKind.CONFIG, FailureKind.BILLING])
-@pytest.mark.parametrize("at_start", [True, False])
-async def test_what_people_must_set_right_pauses_the_session_and_tells_everybody(
-    kind: FailureKind, at_start: bool
-) -> None:
-    async with stage(session("career"), session("desk")) as on:
-        failure = Failure(kind, "no login")
-        if at_start:
-            on.runtime.failing[ident("career")] = failure
-            on.agent("career", reading(on))
-        else:
-            broken = [True]
-
-            async def career(agent: FakeAgent, prompt: Prompt) -> str | Result:
-                if broken:
-                    return Result("", "failed", failure)
-                await on.tools(agent).receive()
-                return "done"
-
-            on.agent("career", career)
-        sent = await on.send("career", "look")
-        await on.chat.seen(room("career"), "no login. The session is paused and its mail waits")
-        (told,) = await on.inbox()
-        assert "is paused until its people set it right" in told.text
-        refused = await on.refused("career", "another")
-        assert (refused.code, refused.reason) == (Code.PAUSED, "default/career is paused: no login")
-        await on.say("career", "hello?")
-        await on.chat.seen(room("career"), "Career is paused: no login. Your message waits")
-        await on.clock.advance(BACKOFF_S)
-        assert (await on.message(sent.message_id)).attempts == 0
-        assert (await on.message(sent.message_id)).state is State.QUEUED
-
-        on.runtime.failing.clear()
-        if not at_start:
-            broken.clear()
-        await on.say("career", "/resume")
-        await on.chat.seen(room("career"), "Career takes work again.")
-        view = await on.exchange.answer(await on.shell(), sent.message_id, 5)
-        assert view.answer is Answer.ANSWERED
-
-
-async def test_a_login_lost_in_the_middle_pauses_and_parks() -> None:
-    async with stage(session("career")) as on:
-
-        async def career(agent: FakeAgent, prompt: Prompt) -> Result:
-            assert agent.listener is not None
-            await agent.listener.happened(ToolBegun("1", "Bash", reading=False))
-            return Result("", "failed", Failure(FailureKind.AUTH, "no login"))
-
-        on.agent("career", career)
-        sent = await on.send("career", "look")
-        await on.quiet()
-        assert (await on.message(sent.message_id)).state is State.PARKED
-        assert (await on.refused("career")).code is Code.PAUSED
-        said = await on.press("career", "Retry")
-        assert "after /resume" in said
-
-
-@pytest.mark.parametrize("retryable", [True, False])
-async def test_an_agent_that_cannot_start_is_tried_again(retryable: bool) -> None:
-    async with stage(session("career")) as on:
-        on.runtime.failing[ident("career")] = Failure(FailureKind.TIMEOUT, "no answer", retryable=retryable)
-        on.agent("career", reading(on))
-        sent = await on.send("career", "look")
-        await on.quiet()
-        assert (await on.message(sent.message_id)).attempts == (0 if retryable else 1)
-        on.runtime.failing.clear()
-        await on.clock.advance(BACKOFF_S)
-        view = await on.exchange.answer(await on.shell(), sent.message_id, 5)
-        assert view.answer is Answer.ANSWERED
-
-
-async def test_a_runtime_that_breaks_its_contract_wedges_neither_its_lane_nor_another() -> None:
-    async with stage(session("career"), session("finance")) as on:
-        on.runtime.defects[ident("career")] = KeyError("a defect")
-        on.agent("career", reading(on))
-        on.agent("finance", reading(on))
-        sent, other = await on.send("career", "look"), await on.send("finance", "look")
-        await on.quiet()
-        assert (await on.request(other.message_id)).state is Answer.ANSWERED
-        on.runtime.defects.clear()
-        await on.clock.advance(BACKOFF_S)
-        assert (await on.request(sent.message_id)).state is Answer.ANSWERED
-
-
-async def test_a_prompt_that_raises_costs_an_attempt_and_the_agent() -> None:
-    async with stage(session("career")) as on:
-        raised: list[FakeAgent] = []
-
-        async def career(agent: FakeAgent, prompt: Prompt) -> str:
-            if not raised:
-                raised.append(agent)
-                raise KeyError("a defect")
-            await on.tools(agent).receive()
-            return "done"
-
-        on.agent("career", career)
-        sent = await on.send("career", "look")
-        await on.clock.advance(BACKOFF_S)
-        assert (await on.request(sent.message_id)).state is Answer.ANSWERED
-        assert raised[0].closed
-        assert (await on.message(sent.message_id)).attempts == 1
-
-
-async def test_a_store_that_is_out_of_reach_at_the_end_of_a_turn_loses_nothing() -> None:
-    store = FragileStore()
-    async with stage(session("career"), store=store) as on:
-
-        async def career(agent: FakeAgent, prompt: Prompt) -> str:
-            await on.tools(agent).receive()
-            store.down = True
-            return "the answer"
-
-        on.agent("career", career)
-        sent = await on.send("career", "look")
-        await on.clock.advance(30)
-        assert store.refused > 1
-        store.down = False
-        await on.clock.advance(10)
-        assert (await on.request(sent.message_id)).state is Answer.ANSWERED
-        assert len(on.runtime.prompts) == 1
-        await on.chat.seen(room("career"), "the answer")
-
-
-async def test_a_store_that_is_out_of_reach_before_the_prompt_costs_no_attempt() -> None:
-    store = FragileStore()
-    async with stage(session("career"), store=store) as on:
-        on.agent("career", reading(on))
-        on.runtime.held[ident("career")] = gate = asyncio.Event()
-        sent = await on.send("career", "look")
-        await on.quiet()
-        store.down = True
-        gate.set()
-        await on.clock.advance(20)
-        store.down = False
-        await on.clock.advance(10)
-        assert (await on.request(sent.message_id)).state is Answer.ANSWERED
-        assert (await on.message(sent.message_id)).attempts == 0
-        assert len(on.runtime.agents) == 1
 
 
 async def test_what_was_read_in_a_failed_turn_must_be_read_again_to_count() -> None:
