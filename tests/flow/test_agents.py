@@ -148,7 +148,7 @@ async def test_a_thousand_idle_sessions_cost_no_task() -> None:
         await on.send("worker-1", "for later", wake=False)
         await on.send("worker-0", "go")
         await on.quiet()
-        await on.clock.advance(on.exchange._ledger.limits.idle_close_s)
+        await on.clock.advance(Limits().idle_close_s)
         assert len(asyncio.all_tasks()) == without
         assert without - before <= 6
         assert [agent.closed for agent in on.runtime.agents] == [True]

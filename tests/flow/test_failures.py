@@ -17,7 +17,7 @@ BACKOFF_S = 61
 
 
 def failing(*failures: Failure | None, final: str = "done") -> Behaviour:
-    """Fails once with each failure, and then succeeds, reading its mail."""
+    """Fails once with each failure, and then succeeds."""
     left = list(failures)
 
     async def behaviour(agent: FakeAgent, prompt: Prompt) -> str | Result:
