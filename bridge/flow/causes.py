@@ -64,8 +64,7 @@ async def first_place(work: Work, session: SessionId) -> Place | None:
 
 
 async def mark_begun(work: Work, turn: Turn) -> None:
-    """A call that changes something is a tool that has begun, whether its agent announces it or not. Put each
-    time, so that the end of the turn is planned on what the call did."""
+    """A call that changes something is a tool that has begun, whether its agent announces it or not."""
     current = await work.turn(turn.id)
-    if current is not None and current.live:
+    if current is not None and current.live and not current.tools_begun:
         work.put(replace(current, tools_begun=True))

@@ -121,12 +121,13 @@ async def test_a_read_that_races_with_the_end_of_its_turn_loses_no_mail(seed: in
 
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_a_question_that_races_with_the_end_of_its_turn_is_not_forgotten(seed: int) -> None:
-    async with stage(session("desk"), session("career"), store=interleaved(seed)) as on:
+    async with stage(session("desk"), session("career"), session("tool", agent=None), store=interleaved(seed)) as on:
         asked: list[asyncio.Future[object]] = []
 
         async def desk(agent: FakeAgent, prompt: Prompt) -> str:
             mails = (await on.tools(agent).receive()).messages
             if mails and mails[0].intent == Intent.REQUEST:
+                await on.tools(agent).send("tool", "I ask Career", intent=Intent.INFORM)
                 asked.append(asyncio.ensure_future(on.tools(agent).send("career", "well?")))
             return "done"
 
@@ -141,6 +142,7 @@ async def test_a_question_that_races_with_the_end_of_its_turn_is_not_forgotten(s
         assert view.answer is Answer.ANSWERED
         await asyncio.gather(*asked)
         await on.exchange.read_answer(await on.shell(), sent.message_id)
+        await on.exchange.ack(await on.shell("tool"), [mail.message_id for mail in await on.inbox("tool")])
         await idle(on)
         assert await on.store.unsettled() == {}
         assert await on.store.open_requests_of(ident("desk")) == []
