@@ -118,6 +118,27 @@ async def test_two_sessions_may_exchange_ten_messages_in_one_conversation() -> N
         assert len(conversations) == 1
 
 
+async def test_people_are_told_once_however_often_the_agents_try() -> None:
+    async with stage(session("a"), session("b"), session("c"), limits=loose(depth=1)) as on:
+        refusals: list[Refused] = []
+
+        async def b(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).receive()
+            for to in ("c", "a"):
+                try:
+                    await on.tools(agent).send(to, "your turn")
+                except Refused as refused:
+                    refusals.append(refused)
+            return ""
+
+        on.agent("a", forwards(on, "b", refusals))
+        on.agent("b", b)
+        await on.say("a", "go")
+        await on.quiet()
+        assert [refused.code for refused in refusals] == [Code.DEPTH_LIMIT] * 2
+        assert [post.text[:23] for post in on.chat.deliveries if "Stopped" in post.text] == ["Stopped: b → c was refu"]
+
+
 async def test_only_an_operator_lets_a_conversation_go_on_and_it_is_told_once_more_at_the_next_limit() -> None:
     async with stage(session("a"), session("b"), limits=loose(conversation_messages=2)) as on:
         refusals = in_a_circle(on, ["a", "b"])
