@@ -70,6 +70,13 @@ class MemoryStore:
             by=lambda message: (message.accepted_at, message.id),
         )
 
+    async def unsettled_of(self, session: SessionId) -> list[Message]:
+        return self._all(
+            Message,
+            lambda message: message.recipient == session and message.state is not State.SETTLED,
+            by=lambda message: (message.accepted_at, message.id),
+        )
+
     async def taken(self, turn: TurnId) -> list[Message]:
         return self._all(
             Message,
@@ -99,11 +106,13 @@ class MemoryStore:
         )[:limit]
 
     async def next_due(self, after: float) -> float | None:
-        messages, posts = self._open().every(Message), self._open().every(Post)
+        tables = self._open()
+        messages, posts, requests = tables.every(Message), tables.every(Post), tables.every(Request)
         times = [
             *(message.due_at for message in messages if message.state is State.QUEUED),
             *(message.expires_at for message in messages if message.state in _MORTAL),
             *(post.due_at for post in posts if post.state is PostState.PENDING),
+            *(request.expires_at for request in requests if request.open),
         ]
         return min((time for time in times if time > after), default=None)
 
@@ -170,10 +179,10 @@ class MemoryStore:
     async def post(self, key: str) -> Post | None:
         return next((post for post in self._open().every(Post) if post.key == key), None)
 
-    async def pending_posts(self, scheme: str, now: float) -> list[Post]:
+    async def pending_posts(self, scheme: str) -> list[Post]:
         return self._all(
             Post,
-            lambda post: post.state is PostState.PENDING and post.due_at <= now and scheme_of(post.place) == scheme,
+            lambda post: post.state is PostState.PENDING and scheme_of(post.place) == scheme,
             by=lambda post: (post.kind is not PostKind.FINAL, post.created_at, post.id),
         )
 

@@ -54,6 +54,8 @@ SELECT min(at) FROM (
     SELECT min(expires_at) FROM messages WHERE state IN ('held', 'queued', 'parked') AND expires_at > :after
     UNION ALL
     SELECT min(due_at) FROM posts WHERE state = 'pending' AND due_at > :after
+    UNION ALL
+    SELECT min(expires_at) FROM requests WHERE state = 'open' AND expires_at > :after
 );
 
 -- name: due_sessions
@@ -61,10 +63,13 @@ SELECT DISTINCT recipient FROM messages INDEXED BY messages_due
 WHERE state = 'queued' AND due_at <= :now
 ORDER BY recipient;
 
+-- name: unsettled_of
+SELECT * FROM messages WHERE recipient = :session AND state <> 'settled' ORDER BY accepted_at, id;
+
 -- name: inbox_size
 SELECT count(*) FROM messages
 WHERE
-    recipient = :session AND state <> 'settled' AND intent <> 'input'
+    recipient = :session AND state <> 'settled' AND state <> 'held'
     AND intent IN ('request', 'inform') AND origin <> 'system';
 
 -- name: unsettled
@@ -117,7 +122,7 @@ SELECT * FROM posts WHERE key = :key;
 
 -- name: pending_posts
 SELECT * FROM posts
-WHERE scheme = :scheme AND state = 'pending' AND due_at <= :now
+WHERE scheme = :scheme AND state = 'pending'
 ORDER BY kind <> 'final', created_at, id;
 
 -- name: post_at

@@ -101,6 +101,9 @@ class SqliteStore:
     async def inbox(self, session: SessionId) -> list[Message]:
         return await self._reader.all(Message, "inbox", session=session)
 
+    async def unsettled_of(self, session: SessionId) -> list[Message]:
+        return await self._reader.all(Message, "unsettled_of", session=session)
+
     async def taken(self, turn: TurnId) -> list[Message]:
         return await self._reader.all(Message, "taken", turn=turn)
 
@@ -168,8 +171,8 @@ class SqliteStore:
     async def post(self, key: str) -> Post | None:
         return await self._reader.one(Post, "post", key=key)
 
-    async def pending_posts(self, scheme: str, now: float) -> list[Post]:
-        return await self._reader.all(Post, "pending_posts", scheme=scheme, now=now)
+    async def pending_posts(self, scheme: str) -> list[Post]:
+        return await self._reader.all(Post, "pending_posts", scheme=scheme)
 
     async def post_at(self, place: Place, receipt: str) -> Post | None:
         return await self._reader.one(Post, "post_at", place=place, receipt=receipt)

@@ -138,8 +138,7 @@ class Directory:
         """Its mail goes back to its senders, requests to it fail, and its own are withdrawn (DESIGN §7)."""
         work.put(replace(session, closed_at=work.now))
         reason = f"session_closed: {session.id} was closed"
-        inputs = [one for one in await work.store.queue(session.id) if one.intent is Intent.INPUT]
-        for message in [*inputs, *await work.store.inbox(session.id)]:
+        for message in await work.store.unsettled_of(session.id):
             await settle(work, message, Outcome.FAILED, reason=reason)
         for request in await work.store.open_requests_to(session.id):
             newest = await work.request(request.id)

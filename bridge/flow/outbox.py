@@ -44,7 +44,7 @@ class Outbox:
 
     async def _pending(self, scheme: str) -> list[Post]:
         """Those that have to wait as well: they hold back what is behind them at their place."""
-        return await self._ledger.surely(lambda work: work.store.pending_posts(scheme, float("inf")))
+        return await self._ledger.surely(lambda work: work.store.pending_posts(scheme))
 
     async def _next(self, chat: Chat, post: Post) -> None:
         """Delivers what is first at a place. What comes next there is looked up anew, for it may have been

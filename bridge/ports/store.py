@@ -89,7 +89,8 @@ class Store(Protocol):
     """
 
     async def commit(self, change: Change) -> None:
-        """Durable once it returns, also against power loss. Raises `Conflict`.
+        """Durable once it returns, also against power loss. Raises `Conflict`; `IllegalMove` for an entity whose
+        state contradicts its other fields; `Refused(invalid_request)` for text that is not valid Unicode.
 
         A caller that is cancelled does not know whether it was stored, and the store stays whole.
         """
@@ -123,6 +124,10 @@ class Store(Protocol):
         """Its unsettled messages but inputs, by `accepted_at`, then by id."""
         ...
 
+    async def unsettled_of(self, session: SessionId) -> list[Message]:
+        """All that it was sent and that is not settled, inputs too, by `accepted_at`, then by id."""
+        ...
+
     async def taken(self, turn: TurnId) -> list[Message]:
         """The messages leased by a turn, by `queued_at`, then by id."""
         ...
@@ -140,8 +145,8 @@ class Store(Protocol):
         ...
 
     async def next_due(self, after: float) -> float | None:
-        """The earliest `due_at` of a queued message or pending post later than `after`, or `expires_at` of
-        a held, queued or parked message, whichever comes first."""
+        """The earliest time later than `after` among: `due_at` of a queued message or a pending post,
+        `expires_at` of a held, queued or parked message or of an open request."""
         ...
 
     async def due_sessions(self, now: float) -> list[SessionId]:
@@ -190,9 +195,8 @@ class Store(Protocol):
     # Outbox and intake
     async def post(self, key: str) -> Post | None: ...
 
-    async def pending_posts(self, scheme: str, now: float) -> list[Post]:
-        """The pending posts of places of `scheme` with `due_at` at `now` or earlier: for each place finals
-        first, then by `created_at`, then by id."""
+    async def pending_posts(self, scheme: str) -> list[Post]:
+        """The pending posts of places of `scheme`, due or not: finals first, then by `created_at`, then by id."""
         ...
 
     async def post_at(self, place: Place, receipt: str) -> Post | None: ...

@@ -67,14 +67,16 @@ async def test_an_agent_that_cannot_be_started_pauses_its_session_and_people_are
 
 
 async def test_an_agent_that_dies_before_it_acts_is_tried_again(home: Home) -> None:
-    marker = home.path / "once"
-    script = f"import os, sys; p = {str(marker)!r}\nif not os.path.exists(p): open(p, 'w').close(); sys.exit(3)"
-    run = [
-        sys.executable,
-        "-c",
-        f"{script}\nos.execv(sys.executable, [sys.executable, '-P', '-m', 'adapters.scripted'])",
-    ]
-    home.agent("frail", command=run)
+    program = home.path / "frail.py"
+    program.write_text(
+        "import os, sys\n"
+        f"marker = {str(home.path / 'once')!r}\n"
+        "if not os.path.exists(marker):\n"
+        "    open(marker, 'w').close()\n"
+        "    sys.exit(3)\n"
+        "os.execv(sys.executable, [sys.executable, '-P', '-m', 'adapters.scripted'])\n"
+    )
+    home.agent("frail", command=[sys.executable, str(program)])
     home.session("career", "frail")
     home.rule("default/shell", "default/career")
     await home.up()

@@ -93,6 +93,20 @@ async def test_an_inbox_has_all_unsettled_mail_in_the_order_of_its_acceptance(st
     assert await store.unsettled() == {CAREER: 4, FINANCE: 1}
 
 
+async def test_all_that_a_session_has_unsettled_includes_what_its_people_said(store: Store) -> None:
+    await store.commit(
+        Change(
+            puts=[
+                message("m-1", accepted_at=3.0, state=State.PARKED, turn="t-1"),
+                message("m-2", accepted_at=2.0, intent=Intent.INPUT),
+                message("m-3", accepted_at=1.0, state=State.SETTLED, outcome=Outcome.ACKED, settled_at=2.0),
+                message("m-4", accepted_at=1.0, recipient=DESK),
+            ]
+        )
+    )
+    assert ids(await store.unsettled_of(CAREER)) == ["m-2", "m-1"]
+
+
 async def test_inbox_size_follows_takes_room(store: Store) -> None:
     every = [
         message(f"m-{state}-{intent}-{origin}", state=state, intent=intent, origin=origin)
@@ -180,6 +194,8 @@ async def test_next_due_is_the_first_time_to_come_of_messages_and_posts(store: S
                 message("m-3", due_at=21.0, expires_at=80.0, state=State.HELD),
                 post("p-1", due_at=60.0),
                 post("p-2", due_at=10.0, state=PostState.SENT),
+                request("m-1", expires_at=95.0),
+                request("m-2", expires_at=30.0, state=Answer.FAILED, closed_at=3.0),
             ]
         )
     )
@@ -188,7 +204,8 @@ async def test_next_due_is_the_first_time_to_come_of_messages_and_posts(store: S
     assert await store.next_due(50.0) == 60.0
     assert await store.next_due(60.0) == 80.0
     assert await store.next_due(80.0) == 90.0
-    assert await store.next_due(90.0) is None
+    assert await store.next_due(90.0) == 95.0
+    assert await store.next_due(95.0) is None
 
 
 async def test_queued_counts_all_that_wait_and_names_the_oldest(store: Store) -> None:
@@ -265,10 +282,10 @@ async def test_pending_posts_of_a_place_come_finals_first_then_as_they_were_made
             ]
         )
     )
-    found = await store.pending_posts("web", 10.0)
-    assert [one.id for one in found if one.place == HOME] == ["p-5", "p-2", "p-3", "p-4"]
+    found = await store.pending_posts("web")
+    assert [one.id for one in found if one.place == HOME] == ["p-5", "p-2", "p-8", "p-3", "p-4"]
     assert [one.id for one in found if one.place == there] == ["p-6", "p-1"]
-    assert len(found) == 6
+    assert len(found) == 7
 
 
 async def test_a_sent_post_is_found_by_its_receipt_at_its_place(store: Store) -> None:

@@ -73,7 +73,7 @@ CREATE INDEX messages_due ON messages (due_at, recipient) WHERE state = 'queued'
 CREATE INDEX messages_expiring ON messages (expires_at, id) WHERE state IN ('held', 'queued', 'parked');
 -- Intent and origin make the index answer the room check by itself.
 CREATE INDEX messages_inbox ON messages (recipient, accepted_at, id, intent, origin)
-    WHERE state <> 'settled' AND intent <> 'input';
+    WHERE state <> 'settled';
 CREATE INDEX messages_leased ON messages (turn, queued_at, id) WHERE state = 'leased';
 CREATE INDEX messages_read ON messages (recipient, settled_at) WHERE read_at IS NOT NULL;
 
