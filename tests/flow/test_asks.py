@@ -259,3 +259,20 @@ async def test_asking_again_under_the_same_key_never_hangs_in_a_circle() -> None
         await on.say("a", "go")
         await on.chat.seen(room("a"), "going on")
         assert states == [Answer.OPEN, Answer.OPEN]
+
+
+async def test_an_ask_whose_time_runs_out_leaves_the_question_open() -> None:
+    async with stage(session("tool", agent=None)) as on:
+        view = await on.exchange.ask(await on.shell(), Send("tool", "how long?"), 0.01)
+        assert (view.answer, view.reply) == (Answer.OPEN, None)
+        assert (await on.request(view.message_id)).open
+
+
+async def test_what_a_withdrawal_shows_of_an_answer_counts_as_read() -> None:
+    async with stage(session("tool", agent=None)) as on:
+        sent = await on.send("tool", "when?")
+        await on.exchange.reply(await on.shell("tool"), sent.message_id, "now")
+        view = await on.exchange.cancel(await on.shell(), sent.message_id)
+        assert view.answer is Answer.ANSWERED
+        assert view.reply is not None
+        assert await on.inbox() == []

@@ -199,3 +199,29 @@ async def test_a_persons_words_begin_a_new_conversation() -> None:
         mails = await on.inbox("tool")
         assert [mail.depth for mail in mails] == [1, 1, 1]
         assert len({mail.conversation_id for mail in mails}) == 3
+
+
+async def test_an_agent_that_the_bridge_does_not_run_goes_on_from_what_it_read_for_ten_minutes() -> None:
+    async with stage(session("terminal", agent=None), session("tool", agent=None)) as on:
+        terminal = await on.exchange.caller(None, origin=Origin.PEER, bound=ident("terminal"))
+        asked = await on.send("terminal", "work")
+        await on.exchange.receive(terminal, 10)
+        while_reading = await on.send("tool", "1", caller=terminal)
+        assert (while_reading.depth, while_reading.conversation_id) == (2, asked.conversation_id)
+        assert (await on.message(while_reading.message_id)).path == (ident("shell"), ident("terminal"))
+        await on.exchange.ack(terminal, [asked.message_id])
+        await on.clock.advance(600)
+        assert (await on.send("tool", "2", caller=terminal)).depth == 2
+        await on.clock.advance(1)
+        later = await on.send("tool", "3", caller=terminal)
+        assert (later.depth, later.conversation_id == asked.conversation_id) == (1, False)
+
+
+async def test_a_single_send_of_a_shell_has_only_what_it_replies_to_as_its_cause() -> None:
+    async with stage(session("tool", agent=None), session("other", agent=None)) as on:
+        tool = await on.shell("tool")
+        asked = await on.send("tool", "work")
+        await on.exchange.receive(tool, 10)
+        assert (await on.send("other", "anew", caller=tool)).depth == 1
+        named = await on.send("other", "on", caller=tool, in_reply_to=asked.message_id)
+        assert (named.depth, named.conversation_id) == (2, asked.conversation_id)
