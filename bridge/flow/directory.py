@@ -12,7 +12,7 @@ from bridge.flow.ledger import Ledger, Work
 from bridge.flow.settlement import close, settle
 from bridge.ids import Place, SessionId, address, profile_of, session_id
 from bridge.ids import place as parse_place
-from bridge.message import Intent, Origin, Outcome
+from bridge.message import Origin, Outcome
 from bridge.ports.policy import Policy
 from bridge.request import Answer
 from bridge.session import Binding, Kind, Session, Source
