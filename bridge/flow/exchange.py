@@ -128,6 +128,10 @@ class Exchange:
     # Messages
 
     async def send(self, caller: Caller, send: Send) -> Receipt:
+        """Sends a message. A shell has no tool to reply with: what it sends to an asker in reply to the asker's
+        request is the answer."""
+        if send.in_reply_to is not None and await self._replies.answers(caller, send):
+            return await self._replies.reply(caller, send.in_reply_to, send.text)
         return await self._admission.send(caller, send)
 
     async def ask(self, caller: Caller, send: Send, timeout_s: float) -> AnswerView:

@@ -51,6 +51,12 @@ class Replies:
 
         return await self._ledger.do(body)
 
+    async def answers(self, caller: Caller, send: Send) -> bool:
+        """Whether a message that a shell sends answers a request to it."""
+        request = await self._ledger.store.request(MessageId(send.in_reply_to or ""))
+        asker = address(send.to.strip(), profile_of(caller.session))
+        return not caller.bound and request is not None and (request.asked, request.asker) == (caller.session, asker)
+
     async def defer(self, caller: Caller, message_id: str) -> None:
         """Keeps a request open beyond the turn that reads it, until it is answered by `reply`."""
 

@@ -283,3 +283,27 @@ async def test_a_reply_settles_a_request_that_its_people_stopped() -> None:
         assert (await on.message(sent.message_id)).outcome is Outcome.ACKED
         assert "done after all" in [mail.text for mail in await on.inbox()]
         assert (await on.chat.seen(room("career"), "answered meanwhile")).buttons == ()
+
+
+async def test_a_shell_answers_by_sending_in_reply_to_the_askers_request() -> None:
+    rules = [rule("default/career", "default/tool")]
+    async with stage(session("career"), session("tool", agent=None), rules=rules) as on:
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            if prompt.words:
+                await on.tools(agent).send("tool", "which branch?")
+                return "asked"
+            (mail,) = (await on.tools(agent).receive()).messages
+            return f"told: {mail.text}"
+
+        on.agent("career", career)
+        await on.say("career", "release it")
+        await on.quiet()
+        (question,) = await on.inbox("tool")
+        answered = await on.send(
+            "career", "main", caller=await on.shell("tool"), in_reply_to=question.message_id, wake=False
+        )
+        await on.chat.seen(room("career"), "told: main")
+        assert (await on.request(question.message_id)).closing == answered.message_id
+        again = await on.refused("career", "dev", caller=await on.shell("tool"), in_reply_to=question.message_id)
+        assert again.code is Code.ALREADY_ANSWERED
