@@ -36,8 +36,10 @@ class Outbox:
             with self._hints.watch_outbox() as hinted:
                 while True:
                     hinted.clear()
+                    # A delivery that ends while the store is being read is in that picture still: not sent twice.
+                    busy = frozenset(self._busy)
                     for post in _first_by_place(await self._pending(chat.scheme)):
-                        if post.place not in self._busy and post.due_at <= self._ledger.clock.now():
+                        if post.place not in busy and post.due_at <= self._ledger.clock.now():
                             self._busy.add(post.place)
                             places.create_task(self._next(chat, post))
                     await hinted.wait()

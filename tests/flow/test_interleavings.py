@@ -7,6 +7,7 @@ import pytest
 from bridge.errors import Code, Refused
 from bridge.message import Intent, State
 from bridge.ports.runtime import Prompt
+from bridge.post import Post
 from bridge.request import Answer
 from bridge.views import Receipt
 from tests.fakes.interleaved import interleaved
@@ -146,3 +147,17 @@ async def test_a_question_that_races_with_the_end_of_its_turn_is_not_forgotten(s
         await idle(on)
         assert await on.store.unsettled() == {}
         assert await on.store.open_requests_of(ident("desk")) == []
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_no_post_is_sent_twice(seed: int) -> None:
+    tried: list[Post] = []
+    async with stage(session("career"), session("finance"), store=interleaved(seed)) as on:
+        on.chat.fault = tried.append
+        for number in range(10):
+            await on.say("career", f"/status {number}")
+            await on.say("finance", f"/status {number}")
+        async with asyncio.timeout(5):
+            while await on.store.pending_posts("room"):
+                await on.quiet()
+        assert len(tried) == len({post.key for post in tried}) == 20
