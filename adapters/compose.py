@@ -114,7 +114,7 @@ def _runtime(settings: Settings, environ: Mapping[str, str], clock: SystemClock)
     return AcpRuntime(
         specs,
         tool_server=TOOL_SERVER,
-        base=environ,
+        base={**environ, "TIELINE_HOME": str(settings.home)},
         clock=clock,
         times=times,
         on_stderr=lambda session, line: log.info("%s: its agent says on stderr: %s", session, line),

@@ -19,6 +19,8 @@ from bridge.ports.runtime import Context, Listener, Option, Prompt, Question, Re
 from bridge.turn import Failure, FailureKind, Process
 
 _INTERNAL_ERROR = -32603
+_CANNOT_BE_RUN = (126, 127)
+"""Exit codes by which shells, and `adopting`, say that a command may not be run or is not there."""
 _DENIED = schema.RequestPermissionResponse(outcome=schema.DeniedOutcome(outcome="cancelled"))
 
 
@@ -208,4 +210,5 @@ def death(child: Child, tail: Tail, when: str) -> Failure:
     told = f" Its last words:\n{last[-400:]}" if last else ""
     code = child.returncode
     how = f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
-    return failure(FailureKind.CRASH, f"The agent's process {how} {when}.{told}")
+    kind = FailureKind.CONFIG if code in _CANNOT_BE_RUN else FailureKind.CRASH
+    return failure(kind, f"The agent's process {how} {when}.{told}")

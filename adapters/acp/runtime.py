@@ -4,9 +4,12 @@ import asyncio
 import errno
 import importlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from pathlib import Path
 
 from adapters.acp.child import Child
 from adapters.acp.failures import failure
@@ -18,6 +21,8 @@ from bridge.ports.clock import Clock
 from bridge.ports.runtime import Agent, Launch, StartFailed
 from bridge.turn import FailureKind, Process
 
+_ADOPTING = str(Path(__file__).with_name("adopting.py"))
+_THROUGH = (sys.executable, "-I", "-S", _ADOPTING) if sys.platform == "linux" else ()
 _SCARCE = frozenset({errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 
@@ -57,7 +62,7 @@ class AcpRuntime:
     def embeds(self, agent: str) -> bool:
         return agent in self._agents and self._agents[agent].embed
 
-    async def start(self, launch: Launch) -> Agent:
+    async def start(self, launch: Launch, born: Callable[[Process], Awaitable[None]]) -> Agent:
         spec = self._agents.get(launch.agent)
         if spec is None:
             raise _wrong(f"No agent is configured under the name {launch.agent!r}.")
@@ -75,6 +80,7 @@ class AcpRuntime:
         async with AsyncExitStack() as undo:
             undo.push_async_callback(child.gone)
             undo.callback(child.kill)
+            await born(child.process)
             agent = await opened(
                 child, tail, spec, launch, tool_server=self._tool_server, times=self._times, clock=self._clock
             )
@@ -89,7 +95,8 @@ class AcpRuntime:
         try:
             # A fork holds the event loop; of many starts at once only one does so at a time.
             async with self._spawning:
-                return await Child.spawn(spec.command, cwd=cwd, env=env, tail=tail)
+                _look_for(spec.command[0], cwd, env)
+                return await Child.spawn((*_THROUGH, *spec.command), cwd=cwd, env=env, tail=tail)
         except FileNotFoundError:
             raise _wrong(f"{command} was not found.") from None
         except PermissionError:
@@ -98,6 +105,13 @@ class AcpRuntime:
             detail = f"{command} cannot be run: {error.strerror}."
             kind = FailureKind.CAPACITY if error.errno in _SCARCE else FailureKind.CONFIG
             raise StartFailed(failure(kind, detail)) from None
+
+
+def _look_for(command: str, cwd: str, env: Mapping[str, str]) -> None:
+    """Raises `OSError` where the command is not there or may not be run."""
+    at = os.path.join(cwd, command) if os.path.dirname(command) else command
+    if shutil.which(at, path=env.get("PATH", os.defpath)) is None:
+        raise PermissionError if at != command and os.path.exists(at) else FileNotFoundError
 
 
 def _directory(cwd: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 _SECRET = re.compile(r"key|token|secret|passw", re.IGNORECASE)
-_PASSED = frozenset({"PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "SHELL"})
+_PASSED = frozenset({"PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "SHELL", "TIELINE_HOME"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,8 @@ class Times:
 
 
 def environment(spec: AgentSpec, base: Mapping[str, str]) -> dict[str, str]:
-    """The whole environment of an agent. The bridge's own settings never reach it, even if they are named."""
+    """The whole environment of an agent. It learns where its bridge is, for the `tieline` of its shell; no other
+    setting of the bridge ever reaches it, even if it is named."""
     passed = _PASSED | {name for name in spec.env_pass if not name.startswith("TIELINE_")}
     kept = {name: value for name, value in base.items() if name in passed or name.startswith("LC_")}
     return {**kept, **spec.env}

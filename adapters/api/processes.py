@@ -4,16 +4,18 @@ import socket
 import struct
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-_GENERATIONS = 64
+_WALKS = 5
 _SOL_LOCAL, _LOCAL_PEERPID = 0, 2  # <sys/un.h> of macOS, which Python does not name
 
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """A process, its ancestors from the nearest on, and whether it has a controlling terminal."""
+    """A process, its ancestors from the nearest on, and whether it has a controlling terminal. Without any pid the
+    process has ended, and nobody can tell any more who it was."""
 
     pids: tuple[int, ...]
     terminal: bool
@@ -39,16 +41,26 @@ def peer_of(connection: socket.socket) -> int | None:
 
 
 def lineage(pid: int) -> Lineage:
-    """Blocks for a moment. A process that has ended has neither ancestors nor a terminal."""
+    """Blocks for a moment. Goes as far up as the kernel lets this user look."""
     look = _from_proc if sys.platform == "linux" else _from_ps().get
-    pids: list[int] = []
-    terminal = False
-    while pid > 0 and pid not in pids and len(pids) < _GENERATIONS:
-        process = look(pid)
-        terminal = terminal or (not pids and process is not None and process.terminal)
-        pids.append(pid)
-        pid = process.parent if process else 0
-    return Lineage(tuple(pids), terminal)
+    for _ in range(_WALKS):
+        if (found := _ancestry(pid, look)) is not None:
+            return found
+    return Lineage((), terminal=False)
+
+
+def _ancestry(pid: int, look: Callable[[int], _Process | None]) -> Lineage | None:
+    """None where a process on the way has ended meanwhile: its children have another parent now."""
+    found: dict[int, _Process] = {}
+    at = pid
+    while at > 0 and at not in found:
+        process = look(at)
+        if process is None:
+            child = next(reversed(found), None)
+            return Lineage((*found, at), found[pid].terminal) if child and look(child) == found[child] else None
+        found[at] = process
+        at = process.parent
+    return Lineage(tuple(found), found[pid].terminal)
 
 
 def _from_proc(pid: int) -> _Process | None:

@@ -39,6 +39,12 @@ async def caller(exchange: Exchange, channel: Channel) -> Caller:
     if channel.pid is None:
         return await exchange.caller(channel.name, origin=Origin.PEER, bound=None)
     process = await asyncio.to_thread(lineage, channel.pid)
+    if not process.pids:
+        raise Refused(
+            Code.NOT_PERMITTED,
+            "the process that asked has ended, so nobody can tell who it was",
+            remedy="Stay until the answer is there.",
+        )
     session = exchange.agent_session(process.pids)
     if session is not None:
         return await _agent(exchange, channel, session)

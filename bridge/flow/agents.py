@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bridge.flow.ledger import Ledger
@@ -19,9 +19,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Running:
+    """`ended` is there once it is being closed, and is set once it is gone."""
+
     agent: Agent
     digest: str
     idle: asyncio.Task[None] | None = field(default=None)
+    ended: asyncio.Event | None = field(default=None)
 
 
 class Agents:
@@ -31,16 +34,18 @@ class Agents:
         self._runtime = runtime
         self._tasks = tasks
         self._running: dict[SessionId, _Running] = {}
+        self._processes: dict[SessionId, Process] = {}
         self._tokens: dict[str, SessionId] = {}
 
-    async def ready(self, session: Session) -> Agent:
-        """The session's agent, started or resumed where it does not run. Raises `StartFailed`."""
+    async def ready(self, session: Session, born: Callable[[Process], Awaitable[None]]) -> Agent:
+        """The session's agent, started or resumed where it does not run; no two of one session are there at once.
+        Raises `StartFailed`. A new process is given to `born` before it can act."""
         running = self._running.get(session.id)
         if running is not None:
-            if running.idle is not None:
+            if running.idle is not None and running.ended is None:
                 running.idle.cancel()
                 running.idle = None
-            if running.agent.alive:
+            if running.agent.alive and running.ended is None:
                 return running.agent
             await self.retire(session.id)
         if session.agent is None or not self._runtime.knows(session.agent):
@@ -52,10 +57,16 @@ class Agents:
         launch = Launch(
             session.id, session.agent, session.cwd or "~", session.alias, {**self._tools, TOKEN_VARIABLE: token}
         )
+
+        async def known(process: Process) -> None:
+            self._processes[session.id] = process
+            await born(process)
+
         try:
-            agent = await self._runtime.start(launch)
+            agent = await self._runtime.start(launch, known)
         except BaseException:
             del self._tokens[digest]
+            self._processes.pop(session.id, None)
             raise
         self._running[session.id] = _Running(agent, digest)
         return agent
@@ -67,14 +78,22 @@ class Agents:
             running.idle = self._tasks.create_task(self._close_when_idle(session, running))
 
     async def retire(self, session: SessionId) -> None:
-        """Ends the session's agent and its token. Does nothing where none runs."""
-        running = self._running.pop(session, None)
+        """Ends the session's agent and its token, and returns once it is gone. Does nothing where none runs."""
+        running = self._running.get(session)
         if running is None:
             return
+        if running.ended is not None:
+            await running.ended.wait()
+            return
+        running.ended = asyncio.Event()
         self._tokens.pop(running.digest, None)
         if running.idle is not None and running.idle is not asyncio.current_task():
             running.idle.cancel()
-        await running.agent.close()
+        try:
+            await running.agent.close()
+        finally:
+            del self._running[session], self._processes[session]
+            running.ended.set()
 
     async def close(self) -> None:
         async with asyncio.TaskGroup() as closing:
@@ -89,11 +108,9 @@ class Agents:
         return self._tokens.get(_digest(token))
 
     def session_of(self, pids: Sequence[int]) -> SessionId | None:
-        """The session whose agent process is among `pids`: a process and its ancestors."""
-        for session, running in self._running.items():
-            if running.agent.process.pid in pids:
-                return session
-        return None
+        """The session whose agent process is among `pids`: a process and its ancestors. An agent is known from its
+        birth until it is gone."""
+        return next((session for session, process in self._processes.items() if process.pid in pids), None)
 
     async def end(self, process: Process) -> None:
         """Makes sure that the agent of a turn that an earlier bridge ran is gone."""

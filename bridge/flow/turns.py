@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from bridge import wording
 from bridge.flow.agents import Agents
@@ -19,7 +20,7 @@ from bridge.ports.runtime import Agent, Context, Event, Prompt, Question, Result
 from bridge.post import PostKind
 from bridge.session import Session
 from bridge.trace import StepKind
-from bridge.turn import Failure, FailureKind, Turn, TurnState
+from bridge.turn import Failure, FailureKind, Process, Turn, TurnState
 
 _STOPPED = Result("", "cancelled", cancelled=True)
 
@@ -126,7 +127,7 @@ class Turns:
         if session is None:
             return Result("", "failed", Failure(FailureKind.CONFIG, f"{turn.session} does not exist"))
         try:
-            agent = await self._agents.ready(session)
+            agent = await self._agents.ready(session, partial(self._born, turn))
         except StartFailed as failed:
             return Result("", "failed", failed.failure)
         run.agent = agent
@@ -141,8 +142,18 @@ class Turns:
             finally:
                 showing.cancel()
 
+    async def _born(self, turn: Turn, process: Process) -> None:
+        """Stores the process before it can act, so that a later bridge is sure to end it."""
+
+        async def body(work: Work) -> None:
+            current = await work.turn(turn.id)
+            if current is not None and current.live:
+                work.put(replace(current, process=process))
+
+        await self._ledger.surely(body)
+
     async def _prompted(self, work: Work, turn: Turn, agent: Agent) -> Prompt | None:
-        """Stores what a later bridge must know before the agent can act: its process, and that it was prompted.
+        """Stores what a later bridge must know before the agent is at work: its process, and that it was prompted.
         None where the turn is over already."""
         current = await work.turn(turn.id)
         session = await work.session(turn.session)
@@ -226,6 +237,7 @@ async def start_turn(work: Work, session: Session, turn: Turn, message: Message)
     leased = replace(message.to_leased(turn.id), woken_at=message.woken_at or work.now)
     work.put(leased)
     work.put(turn)
+    work.put(replace(session, last_seen=work.now))
     work.step(StepKind.LEASED, leased, epoch=leased.epoch)
     if message.woken_at is None:
         work.step(StepKind.WOKEN, leased, turn=turn.id, agent=session.agent)

@@ -1,6 +1,6 @@
 """The runtime: what starts an agent and runs one prompt of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -154,8 +154,9 @@ class Runtime(Protocol):
         """Whether peer text is embedded for it, because it has no tools (DESIGN §5)."""
         ...
 
-    async def start(self, launch: Launch) -> Agent:
-        """Starts the agent and opens or resumes its context. Raises `StartFailed`."""
+    async def start(self, launch: Launch, born: Callable[[Process], Awaitable[None]]) -> Agent:
+        """Starts the agent and opens or resumes its context. Raises `StartFailed`. Its process is given to `born`
+        before anything is said to it."""
         ...
 
     async def end(self, process: Process) -> None:

@@ -14,11 +14,11 @@ Behaviour = Callable[["FakeAgent", Prompt], Awaitable[str | Result]]
 class FakeAgent:
     """One running agent. `listener` is that of the running prompt, and `token` what its tools would present."""
 
-    def __init__(self, runtime: "FakeRuntime", launch: Launch, number: int, context: Context) -> None:
+    def __init__(self, runtime: "FakeRuntime", launch: Launch, process: Process, number: int, context: Context) -> None:
         self._runtime = runtime
         self._prompt: asyncio.Task[str | Result] | None = None
         self._cancelled = False
-        self._process = Process(100_000 + number, f"birth-{number}")
+        self._process = process
         self._context = context
         fresh = f"context-{number}" if context is Context.NEW else f"context-{number}-instead"
         self._alias = launch.alias if context is Context.RESUMED and launch.alias else fresh
@@ -95,6 +95,7 @@ class FakeRuntime:
     held: dict[str, asyncio.Event] = field(default_factory=dict)
     closing: asyncio.Event | None = None
     launches: list[Launch] = field(default_factory=list)
+    born: list[Process] = field(default_factory=list)
     embedding: set[str] = field(default_factory=set)
     prompts: list[tuple[SessionId, Prompt]] = field(default_factory=list)
     running: dict[str, int] = field(default_factory=dict)
@@ -109,9 +110,11 @@ class FakeRuntime:
     def embeds(self, agent: str) -> bool:
         return agent in self.embedding
 
-    async def start(self, launch: Launch) -> Agent:
+    async def start(self, launch: Launch, born: Callable[[Process], Awaitable[None]]) -> Agent:
         self.launches.append(launch)
-        await asyncio.sleep(0)
+        process = Process(100_000 + len(self.launches), f"birth-{len(self.launches)}")
+        self.born.append(process)
+        await born(process)
         if launch.session in self.held:
             await self.held[launch.session].wait()
         if launch.session in self.defects:
@@ -121,7 +124,7 @@ class FakeRuntime:
         context = Context.NEW
         if launch.alias is not None:
             context = Context.LOST if launch.session in self.forgotten else Context.RESUMED
-        agent = FakeAgent(self, launch, len(self.agents) + 1, context)
+        agent = FakeAgent(self, launch, process, len(self.agents) + 1, context)
         self.behaviours.setdefault(launch.session, _silent)
         self.agents.append(agent)
         return agent

@@ -7,6 +7,7 @@ from bridge.limits import Limits
 from bridge.message import Outcome
 from bridge.ports.runtime import Prompt
 from bridge.request import Answer
+from bridge.turn import Failure, FailureKind
 from tests.fakes.runtime import FakeAgent, FakeRuntime
 from tests.flow.stage import ident, room, session, stage
 
@@ -66,6 +67,45 @@ async def test_a_process_below_an_agent_is_known_as_its_session() -> None:
         pid = on.runtime.agents[0].process.pid
         assert on.exchange.agent_session([4_242, pid, 1]) == ident("career")
         assert on.exchange.agent_session([4_242, 1]) is None
+
+
+async def test_an_agent_is_known_from_its_birth_until_it_is_gone() -> None:
+    async with stage(session("career"), limits=Limits(idle_close_s=10)) as on:
+        on.runtime.held[ident("career")] = ready = asyncio.Event()
+        on.runtime.closing = gone = asyncio.Event()
+        await on.say("career", "one")
+        await on.quiet()
+        (born,) = on.runtime.born
+        assert on.exchange.agent_session([4_242, born.pid, 1]) == ident("career")
+        ready.set()
+        await on.clock.advance(10)
+        assert on.runtime.agents[0].closed
+        assert on.exchange.agent_session([4_242, born.pid, 1]) == ident("career")
+        gone.set()
+        await on.quiet()
+        assert on.exchange.agent_session([4_242, born.pid, 1]) is None
+
+
+async def test_a_start_that_fails_is_not_known_any_more() -> None:
+    async with stage(session("career")) as on:
+        on.runtime.failing[ident("career")] = Failure(FailureKind.CONFIG, "no such command")
+        await on.say("career", "one")
+        await on.quiet()
+        assert on.exchange.agent_session([on.runtime.born[0].pid]) is None
+
+
+async def test_a_new_agent_waits_until_the_one_that_is_being_closed_is_gone() -> None:
+    async with stage(session("career"), limits=Limits(idle_close_s=10)) as on:
+        on.runtime.closing = gone = asyncio.Event()
+        await on.say("career", "one")
+        await on.clock.advance(10)
+        await on.say("career", "two")
+        await on.quiet()
+        assert len(on.runtime.launches) == 1
+        gone.set()
+        await on.quiet()
+        assert [launch.alias for launch in on.runtime.launches] == [None, on.runtime.agents[0].alias]
+        assert [prompt.words for _, prompt in on.runtime.prompts] == ["one", "two"]
 
 
 async def test_two_messages_in_one_instant_start_one_agent_and_one_turn_at_a_time() -> None:

@@ -93,7 +93,7 @@ async def test_a_turn_that_was_not_prompted_is_surely_harmless_and_runs_again() 
         await on.quiet()
         assert (await on.request(sent.message_id)).state is Answer.ANSWERED
         assert (await on.message(sent.message_id)).attempts == 0
-        assert on.runtime.ended_processes == []
+        assert on.runtime.ended_processes == [lost.process]
         turn = await world.store.turn(lost.id)
         assert turn is not None
         assert turn.state is TurnState.LOST

@@ -74,6 +74,7 @@ class Bench:
         self.cwd.mkdir()
         self.stderr: list[str] = []
         self.started: list[Agent] = []
+        self.born: list[Process] = []
 
     def spec(self, *options: str, rules: Sequence[Mapping[str, str]] = (), **more: Any) -> AgentSpec:
         persona = self.folder / "persona.json"
@@ -101,13 +102,16 @@ class Bench:
             on_stderr=lambda _, line: self.stderr.append(line),
         )
 
-    def launch(self, alias: str | None = None, **more: Any) -> Launch:
-        return Launch(SessionId("default/front-desk"), "desk", str(self.cwd), alias, **more)
+    def launch(self, alias: str | None = None, agent: str = "desk", **more: Any) -> Launch:
+        return Launch(SessionId("default/front-desk"), agent, str(self.cwd), alias, **more)
 
     async def start(self, runtime: AcpRuntime | None = None, alias: str | None = None, **more: Any) -> Agent:
-        agent = await (runtime or self.runtime()).start(self.launch(alias, **more))
+        agent = await (runtime or self.runtime()).start(self.launch(alias, **more), self._bear)
         self.started.append(agent)
         return agent
+
+    async def _bear(self, process: Process) -> None:
+        self.born.append(process)
 
     async def say(self, agent: Agent, words: str, ear: Ear | None = None) -> Result:
         return await agent.prompt(Prompt(words=words), ear or Ear())

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import sys
 
 import pytest
 
@@ -46,6 +47,7 @@ async def test_the_agent_gets_a_rebuilt_environment_without_the_bridges_secrets(
         "HOME": "/home/someone",
         "LC_ALL": "C.UTF-8",
         "TIELINE_TELEGRAM__TOKEN": "bot",
+        "TIELINE_HOME": "/home/someone/bridge",
         "OTHER_KEY": "x",
         "MODEL_KEY": "k",
     }
@@ -57,6 +59,7 @@ async def test_the_agent_gets_a_rebuilt_environment_without_the_bridges_secrets(
         "PATH": base["PATH"],
         "HOME": "/home/someone",
         "LC_ALL": "C.UTF-8",
+        "TIELINE_HOME": "/home/someone/bridge",
         "MODEL_KEY": "k",
         "COLOR": "no",
         "PYTHONPATH": str(ROOT),
@@ -90,13 +93,36 @@ async def test_it_runs_in_a_session_and_group_of_its_own(bench: Bench) -> None:
     assert os.getsid(pid) != os.getsid(0)
 
 
+_LEAVES_A_DAEMON = """
+import os, sys
+go, went = os.pipe(), os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.read(go[0], 1)
+        os.write(went[1], str(os.getppid()).encode())
+    os._exit(0)
+os.wait()
+os.write(go[1], b"x")
+with open(sys.argv[1], "w") as file:
+    file.write(f"{os.getpid()} {os.read(went[0], 20).decode()}")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process adopt")
+async def test_what_a_command_of_an_agent_leaves_behind_stays_below_the_agent(bench: Bench) -> None:
+    seen = bench.folder / "seen"
+    await failure_of(bench, AgentSpec("desk", (sys.executable, "-c", _LEAVES_A_DAEMON, str(seen))))
+    agent, parent = seen.read_text().split()
+    assert parent == agent == str(bench.born[0].pid)
+
+
 async def test_an_unknown_agent_is_a_matter_of_configuration(bench: Bench) -> None:
     runtime = bench.runtime()
     assert runtime.knows("desk")
     assert not runtime.knows("ghost")
-    launch = bench.launch()
     with pytest.raises(StartFailed, match="ghost") as failed:
-        await runtime.start(type(launch)(launch.session, "ghost", launch.cwd, None))
+        await bench.start(runtime, agent="ghost")
     assert failed.value.failure.kind is FailureKind.CONFIG
 
 

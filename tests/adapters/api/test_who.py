@@ -57,11 +57,32 @@ async def test_a_caller_that_the_kernel_does_not_name_is_a_program(exchange: Mem
     assert refused.value.code is Code.NOT_PERMITTED
 
 
-async def test_a_process_that_has_ended_is_a_program(exchange: MemoryExchange) -> None:
+async def test_nobody_passes_for_a_program_by_ending_before_it_is_looked_at(exchange: MemoryExchange) -> None:
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await process.wait()
-    by = await caller(exchange, Channel(None, process.pid, None))
-    assert by.origin is Origin.PEER
+    with pytest.raises(Refused) as refused:
+        await caller(exchange, Channel(None, process.pid, None))
+    assert refused.value.code is Code.NOT_PERMITTED
+
+
+async def test_no_number_of_processes_between_them_hides_an_agent() -> None:
+    code = """
+import os, sys
+for _ in range(100):
+    if os.fork():
+        os.wait()
+        os._exit(0)
+print(os.getpid(), flush=True)
+sys.stdin.read()
+"""
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stdin=pipe, stdout=pipe)
+    assert process.stdout is not None
+    deepest = int(await process.stdout.readline())
+    pids = lineage(deepest).pids
+    await process.communicate(b"")
+    assert pids[0] == deepest
+    assert pids.index(process.pid) == 100
 
 
 async def test_the_name_of_a_program_does_not_hide_its_ancestors(tmp_path: Path) -> None:
