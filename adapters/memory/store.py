@@ -186,8 +186,12 @@ class MemoryStore:
             by=lambda post: (post.kind is not PostKind.FINAL, post.created_at, post.id),
         )
 
-    async def post_at(self, place: Place, receipt: str) -> Post | None:
-        sent = self._all(Post, lambda post: (post.place, post.receipt) == (place, receipt), by=lambda post: post.id)
+    async def sent_post(self, scheme: str, receipt: str) -> Post | None:
+        sent = self._all(
+            Post,
+            lambda post: (scheme_of(post.place), post.receipt) == (scheme, receipt),
+            by=lambda post: post.id,
+        )
         return sent[-1] if sent else None
 
     async def unhandled(self, source: str) -> list[Update]:

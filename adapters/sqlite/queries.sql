@@ -125,8 +125,8 @@ SELECT * FROM posts
 WHERE scheme = :scheme AND state = 'pending'
 ORDER BY kind <> 'final', created_at, id;
 
--- name: post_at
-SELECT * FROM posts WHERE place = :place AND receipt = :receipt ORDER BY id DESC LIMIT 1;
+-- name: sent_post
+SELECT * FROM posts WHERE scheme = :scheme AND receipt = :receipt ORDER BY id DESC LIMIT 1;
 
 -- name: unhandled
 SELECT * FROM updates WHERE source = :source AND handled_at IS NULL AND error IS NULL ORDER BY number;

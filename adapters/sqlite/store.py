@@ -174,8 +174,8 @@ class SqliteStore:
     async def pending_posts(self, scheme: str) -> list[Post]:
         return await self._reader.all(Post, "pending_posts", scheme=scheme)
 
-    async def post_at(self, place: Place, receipt: str) -> Post | None:
-        return await self._reader.one(Post, "post_at", place=place, receipt=receipt)
+    async def sent_post(self, scheme: str, receipt: str) -> Post | None:
+        return await self._reader.one(Post, "sent_post", scheme=scheme, receipt=receipt)
 
     async def unhandled(self, source: str) -> list[Update]:
         return await self._reader.all(Update, "unhandled", source=source)

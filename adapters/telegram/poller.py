@@ -156,7 +156,7 @@ class Poller:
             await self._intake.hear(read)
             return
         chat = Spot(read.chat).place
-        place = read.place or await self._intake.sent(chat, read.receipt) or chat
+        place = read.place or await self._intake.sent(SCHEME, read.receipt) or chat
         text = await self._intake.press(Pressed(place, read.person, read.action, read.receipt))
         answers.create_task(self._sender.answer(read.query, text))
 

@@ -59,8 +59,8 @@ class Inbound:
 
         await self._ledger.do(body)
 
-    async def sent(self, place: Place, receipt: str) -> Place | None:
-        post = await self._ledger.store.post_at(place, receipt)
+    async def sent(self, scheme: str, receipt: str) -> Place | None:
+        post = await self._ledger.store.sent_post(scheme, receipt)
         return post.place if post is not None else None
 
     # Acted on

@@ -109,6 +109,7 @@ class Intake(Protocol):
         """Marks a kept update as handled, or as set aside with its error."""
         ...
 
-    async def sent(self, place: Place, receipt: str) -> Place | None:
-        """The place of a post that was sent, for chats whose old messages carry none."""
+    async def sent(self, scheme: str, receipt: str) -> Place | None:
+        """The place of a post that was sent, for chats whose old messages carry none. A receipt is one post's
+        among all of its scheme."""
         ...

@@ -42,7 +42,7 @@ async def test_an_empty_store_has_nothing(store: Store) -> None:
     assert await store.inbox_size(CAREER) == 0
     assert await store.last_update("telegram") is None
     assert await store.live_turn(CAREER) is None
-    assert await store.post_at(HOME, "1") is None
+    assert await store.sent_post("web", "1") is None
 
 
 async def test_sessions_come_by_id_with_the_closed_ones(store: Store) -> None:
@@ -288,20 +288,19 @@ async def test_pending_posts_of_a_place_come_finals_first_then_as_they_were_made
     assert len(found) == 7
 
 
-async def test_a_sent_post_is_found_by_its_receipt_at_its_place(store: Store) -> None:
+async def test_a_sent_post_is_found_by_its_receipt_in_all_places_of_its_chat(store: Store) -> None:
     await store.commit(
         Change(
             puts=[
                 post("p-1", receipt="7", state=PostState.SENT),
-                post("p-2", receipt="7", place=Place("web:there")),
+                post("p-2", receipt="7", place=Place("cli:there")),
+                post("p-4", receipt="9", place=Place("web:there")),
                 post("p-3"),
             ]
         )
     )
-    found = await store.post_at(HOME, "7")
-    assert found is not None
-    assert found.id == "p-1"
-    assert await store.post_at(HOME, "8") is None
+    found = [await store.sent_post("web", receipt) for receipt in ("7", "8", "9")]
+    assert [one and one.id for one in found] == ["p-1", None, "p-4"]
 
 
 async def test_unhandled_updates_come_by_number_without_what_was_set_aside(store: Store) -> None:

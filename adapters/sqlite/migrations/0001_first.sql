@@ -164,7 +164,7 @@ CREATE TABLE posts (
 
 CREATE INDEX posts_pending ON posts (scheme, due_at) WHERE state = 'pending';
 CREATE INDEX posts_due ON posts (due_at) WHERE state = 'pending';
-CREATE INDEX posts_by_receipt ON posts (place, receipt, id) WHERE receipt IS NOT NULL;
+CREATE INDEX posts_by_receipt ON posts (scheme, receipt, id) WHERE receipt IS NOT NULL;
 
 CREATE TABLE updates (
     source TEXT NOT NULL,

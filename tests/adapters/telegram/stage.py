@@ -100,7 +100,7 @@ class RememberingIntake:
         self.finished[number] = error
         self._pulse()
 
-    async def sent(self, place: Place, receipt: str) -> Place | None:
+    async def sent(self, scheme: str, receipt: str) -> Place | None:
         return self.places.get(receipt)
 
     async def until(self, holds: Callable[[], bool]) -> None:
