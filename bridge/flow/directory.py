@@ -159,14 +159,17 @@ class Directory:
             return Caller(bound, Origin.PEER, bound=True, turn=turn.id if turn else None)
         ident = address(name, self.profile) if name else session_id(self.profile, SHELL)
         session = await self._ledger.store.session(ident) if ident else None
-        if session is None or profile_of(session.id) != self.profile:
-            raise unknown_session()
-        if origin is not Origin.USER and session.kind is not Kind.SHELL:
+        if session is not None and profile_of(session.id) != self.profile:
+            session = None
+        if origin is not Origin.USER and (session is None or session.kind is not Kind.SHELL):
+            # The same where there is no such session: a program learns of none by guessing names.
             raise Refused(
                 Code.NOT_PERMITTED,
                 "a program without a terminal may speak as a session of kind shell only",
                 remedy="Name a session of kind shell, or none.",
             )
+        if session is None:
+            raise unknown_session()
         if origin is Origin.USER:
             return Caller(session.id, Origin.USER, person="shell", operator=True)
         return Caller(session.id, Origin.PEER)

@@ -214,9 +214,15 @@ async def test_a_program_without_a_terminal_speaks_as_a_shell_only_and_a_person_
         assert (await on.shell("tool")).session == ident("tool")
         person = await on.shell("career", Origin.USER)
         assert (person.session, person.operator, person.bound) == (ident("career"), True, False)
-        with pytest.raises(Refused) as refused:
-            await on.shell("career")
-        assert refused.value.code is Code.NOT_PERMITTED
+        told = []
+        for name in ("career", "nobody"):
+            with pytest.raises(Refused) as refused:
+                await on.shell(name)
+            told.append(refused.value.as_json())
+        assert told[0]["code"] == Code.NOT_PERMITTED
+        assert told[0] == told[1], "a program learns of a session by guessing its name"
+        with pytest.raises(Refused, match=Code.UNKNOWN_SESSION):
+            await on.shell("nobody", Origin.USER)
 
 
 async def test_a_token_that_was_never_given_opens_nothing() -> None:
