@@ -17,6 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
+from bridge.errors import Code, Refused
+
 HIDDEN = "[redacted]"
 
 _SHAPES = re.compile(
@@ -119,12 +121,13 @@ def _time(record: logging.LogRecord) -> str:
 def logging_to(
     home: Path, *, as_json: bool = False, level: int = logging.INFO, stderr: TextIO | None = None
 ) -> Iterator[Redactor]:
-    """Logs until the end of the block, uncaught exceptions too. Tell the redactor every secret that is known."""
-    folder = home / "logs"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Logs until the end of the block, uncaught exceptions too. Tell the redactor every secret that is known.
+
+    Raises `Refused(unavailable)` where there can be no log.
+    """
     redactor = Redactor()
     form = Json() if as_json else Plain()
-    file = _PrivateFile(folder / "bridge.log", maxBytes=10 * _MEBIBYTE, backupCount=3, encoding="utf-8")
+    file = _file(home / "logs")
     handlers: list[logging.Handler] = [file, logging.StreamHandler(stderr)]
     root = logging.getLogger()
     levels = {root: root.level, **{each: each.level for each in map(logging.getLogger, _CHATTY)}}
@@ -145,6 +148,15 @@ def logging_to(
         for handler in handlers:
             root.removeHandler(handler)
             handler.close()
+
+
+def _file(folder: Path) -> _PrivateFile:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return _PrivateFile(folder / "bridge.log", maxBytes=10 * _MEBIBYTE, backupCount=3, encoding="utf-8")
+    except OSError as error:
+        reason = f"there can be no log in {folder}: {error}"
+        raise Refused(Code.UNAVAILABLE, reason, remedy="Check the folder, its owner and the disk.") from error
 
 
 def _uncaught(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
+from adapters.api.listener import SocketTaken
 from adapters.compose import bridge
 from adapters.logs import logging_to
 from adapters.settings.home import home_of
@@ -14,6 +15,7 @@ from adapters.settings.load import load
 from adapters.settings.model import Settings
 from adapters.settings.problems import SettingsError
 from adapters.sqlite.lock import HomeLocked
+from adapters.sqlite.migrate import NewerSchema
 from bridge.errors import Refused
 
 OK, FAILED, NOT_NOW, CONFIG, USAGE = 0, 70, 75, 78, 64
@@ -35,12 +37,27 @@ def run(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> in
             for secret in _secrets(settings, environ):
                 redactor.hide(secret)
             return asyncio.run(_serve(settings, environ))
-    except HomeLocked as error:
-        print(error, file=sys.stderr)
-        return NOT_NOW
-    except Refused as error:
-        print(f"{error.reason}. {error.remedy}", file=sys.stderr)
-        return FAILED
+    except Exception as error:
+        match _alone(error):
+            case HomeLocked() | SocketTaken() as taken:
+                print(taken, file=sys.stderr)
+                return NOT_NOW
+            case NewerSchema() as newer:
+                print(newer, file=sys.stderr)
+                return CONFIG
+            case Refused() as refused:
+                print(f"{refused.reason}. {refused.remedy}", file=sys.stderr)
+                return FAILED
+            case _:
+                raise
+
+
+def _alone(error: Exception) -> BaseException:
+    """What a group of one holds: the parts of the bridge run in task groups."""
+    found: BaseException = error
+    while isinstance(found, BaseExceptionGroup) and len(found.exceptions) == 1:
+        found = found.exceptions[0]
+    return found
 
 
 def _secrets(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from adapters.api.app import create_app
 from adapters.api.exchange import Exchange
 from adapters.api.listener import listen, remove
 from adapters.api.protocol import ControlProtocol
+from bridge.errors import Code, Refused
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +37,7 @@ class ControlServer:
         self._stopped.set()
 
     async def serve(self) -> None:
-        """Runs until `close()` or until it is cancelled. Raises `SocketTaken` or `OSError` at the start.
+        """Runs until `close()` or until it is cancelled. Raises `SocketTaken` or `Refused` at the start.
 
         Requests that are being answered get half a second to end; waits are cut off, and what they waited
         for stays as it is.
@@ -44,7 +46,7 @@ class ControlServer:
         config.load()
         self._stopped.clear()
         try:
-            listener = listen(self._path)
+            listener = self._listen()
             inode = self._path.stat().st_ino
             server = await asyncio.get_running_loop().create_unix_server(
                 lambda: ControlProtocol(config, self._state, {}, self._begin_stream), sock=listener
@@ -59,6 +61,13 @@ class ControlServer:
                 await self._end_connections()
         finally:
             self._stopped.set()
+
+    def _listen(self) -> socket.socket:
+        try:
+            return listen(self._path)
+        except OSError as error:
+            remedy = f"Look at what is in the way in {self._path.parent}, and at who owns it."
+            raise Refused(Code.UNAVAILABLE, f"{self._path} cannot be made: {error}", remedy=remedy) from error
 
     async def close(self) -> None:
         """Ends `serve()` and waits for it. Safe to call twice, and before it."""

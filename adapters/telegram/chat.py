@@ -1,6 +1,7 @@
 """Telegram as a chat of the bridge."""
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from adapters.telegram.connection import Connection
 
 _CONNECTING_S = 1
+_LOG = logging.getLogger(__name__)
 _SLACK_S = 30
 
 
@@ -65,7 +67,8 @@ class TelegramChat:
         if not self._config.may_show(where.chat):
             raise NotDelivered(f"the chat {where.chat} is not in telegram.chats")
         if self._connection is None:
-            raise NotDelivered("Telegram is not connected yet", retry_at=self._clock.now() + _CONNECTING_S)
+            wait_s = _CONNECTING_S if self._health.error is None else self._patience.hopeless_s
+            raise NotDelivered("Telegram is not connected yet", retry_at=self._clock.now() + wait_s)
         return await self._connection.sender.deliver(post, where)
 
     async def run(self, intake: Intake, commands: Mapping[str, str] | None = None) -> None:
@@ -74,12 +77,23 @@ class TelegramChat:
         `commands` is the menu that people see: names without a slash, each with its description.
         Only one may run at a time; it may be run again after it was cancelled.
         """
-        self._connection = connection = await asyncio.to_thread(self._connect)
+        self._connection = connection = await self._connected()
         try:
             await connection.poll(intake, self._health, commands or {})
         finally:
             self._connection = None
             await connection.aclose()
+
+    async def _connected(self) -> "Connection":
+        while True:
+            try:
+                return await asyncio.to_thread(self._connect)
+            except Exception as error:  # noqa: BLE001 - certificates and proxies may be anything: the rest goes on
+                told = f"Telegram cannot be reached from here: {error}"
+                if told != self._health.error:
+                    _LOG.error("%s", told)
+                self._health.error = told
+            await self._clock.sleep(self._patience.hopeless_s)
 
     def _connect(self) -> "Connection":
         from adapters.telegram.connection import Connection  # noqa: PLC0415 - slow to load, so not before run

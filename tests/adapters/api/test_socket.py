@@ -9,6 +9,7 @@ import pytest
 
 from adapters.api.listener import SocketTaken
 from adapters.api.server import ControlServer
+from bridge.errors import Refused
 from tests.adapters.api.live import http, post, serving, socket_of
 from tests.adapters.api.memory_exchange import MemoryExchange
 
@@ -31,6 +32,12 @@ async def test_a_living_bridge_keeps_its_socket(home: Path, exchange: MemoryExch
     with pytest.raises(SocketTaken):
         await second.serve()
     assert (await http(home, "GET", "/v1/status"))[0] == 200
+
+
+async def test_what_is_in_the_way_of_the_socket_is_named(tmp_path: Path, exchange: MemoryExchange) -> None:
+    socket_of(tmp_path).mkdir(parents=True)
+    with pytest.raises(Refused, match=r"control\.sock cannot be made: .*in use"):
+        await ControlServer(exchange, socket_of(tmp_path)).serve()
 
 
 async def test_a_home_with_a_long_path_can_be_served(tmp_path: Path, exchange: MemoryExchange) -> None:

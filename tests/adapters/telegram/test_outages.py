@@ -42,6 +42,22 @@ async def test_the_menu_of_commands_is_set(api: BotApi, clock: FlyingClock, inta
     assert api.commands == {"stop": "Stop the turn"}
 
 
+async def test_certificates_and_proxies_that_cannot_be_used_do_not_end_the_bridge(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nonexistent")
+    async with running(chat_for(api, clock), intake) as chat:
+        await clock.paused(2)
+        assert "No such file" in str(chat.health()["error"])
+        with pytest.raises(NotDelivered) as refused:
+            await chat.deliver(post())
+        assert refused.value.retry_at is not None
+        monkeypatch.delenv("SSL_CERT_FILE")
+        api.say("at last", chat=FORUM, thread=DESK, user=USER)
+        await intake.hears("at last")
+        assert chat.health()["ok"] is True
+
+
 async def test_a_refused_token_is_said_and_tried_again_slowly(
     api: BotApi, clock: FlyingClock, intake: RememberingIntake
 ) -> None:
