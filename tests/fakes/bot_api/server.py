@@ -51,7 +51,7 @@ class Server:
         """Listens on the port of before, if there was one."""
         app = web.Application()
         app.router.add_route("*", "/bot{token}/{method}", self._serve)
-        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0)
+        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.05)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True)
         await site.start()
