@@ -18,6 +18,7 @@ class Limits:
     pair_rest_s: float = 60
     message_life_s: float = 7 * 86_400
     held_life_s: float = 30 * 60
+    retention_s: float = 30 * 86_400
     lease_s: float = 60
     idle_close_s: float = 900
     stop_grace_s: float = 10

@@ -224,7 +224,9 @@ def _limit(limit: DataclassField[Any]) -> Any:
 if TYPE_CHECKING:
     LimitsTable = Table
 else:
-    LimitsTable = create_model("LimitsTable", __base__=Table, **{each.name: _limit(each) for each in fields(Limits)})
+    # The retention is set as store.retention_days.
+    _limits = {each.name: _limit(each) for each in fields(Limits) if each.name != "retention_s"}
+    LimitsTable = create_model("LimitsTable", __base__=Table, **_limits)
 
 
 class File(BaseSettings):

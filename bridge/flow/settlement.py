@@ -15,9 +15,6 @@ from bridge.post import Button, PostKind
 from bridge.request import NO_REPLY_TEXT, Answer, Request
 from bridge.trace import StepKind
 
-ANSWER_LIFE_S = 30 * 86_400.0
-"""Answers and notices live for the retention."""
-
 _CLOSES_AS = {
     Outcome.EXPIRED: Answer.EXPIRED,
     Outcome.CANCELLED: Answer.CANCELLED,
@@ -223,7 +220,7 @@ def _system_message(work: Work, about: Message, recipient: SessionId, text: str,
         accepted_at=work.now,
         queued_at=work.now,
         due_at=work.now,
-        expires_at=work.now + ANSWER_LIFE_S,
+        expires_at=work.now + work.limits.retention_s,  # answers and notices live for the retention
         in_reply_to=about.id,
         cause=about.id,
         depth=about.depth,

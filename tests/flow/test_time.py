@@ -54,6 +54,26 @@ async def test_the_longest_life_is_the_limit() -> None:
         await on.send("career", "hello", ttl_s=10)
 
 
+async def test_answers_and_notices_live_for_the_retention_however_short_the_life_of_a_request() -> None:
+    async with stage(session("career"), limits=Limits(message_life_s=10, retention_s=1_000)) as on:
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).receive()
+            return "yes"
+
+        on.agent("career", career)
+        await on.send("career", "may I?")
+        await on.quiet()
+        await on.say("career", "/stop")
+        await on.send("career", "news", intent=Intent.INFORM)
+        await on.clock.advance(10)
+        assert [mail.origin for mail in await on.inbox()] == ["peer", "system"]
+        await on.clock.advance(989)
+        assert len(await on.inbox()) == 2
+        await on.clock.advance(11)
+        assert await on.inbox() == []
+
+
 async def test_parked_work_fails_when_nobody_decides_in_time_and_can_then_not_be_retried() -> None:
     async with stage(session("career"), limits=Limits(message_life_s=1_000, stop_grace_s=0)) as on:
         started = asyncio.Event()

