@@ -107,8 +107,10 @@ class Exchange:
             self._dispatch.hint(session)
 
     async def drain(self) -> None:
-        """Begins no further turn, and gives those that run `stop_grace_s` to end, with their tools at hand."""
+        """Begins no further turn, gives those that run `stop_grace_s` to end, with their tools at hand, and closes
+        the agents."""
         await self._dispatch.close(self._ledger.limits.stop_grace_s)
+        await self._agents.close()
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
