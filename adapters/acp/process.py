@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from bridge.turn import Process
@@ -25,7 +26,8 @@ class _Entry:
 
 
 def birth_of(pid: int) -> str | None:
-    """The kernel's start ticks of a process on Linux, its start time elsewhere; None where it does not live."""
+    """On Linux the kernel's start ticks and the boot that they count from, elsewhere the start time; None where the
+    process does not live."""
     entry = _entry(pid)
     return entry.birth if entry and not entry.zombie else None
 
@@ -33,10 +35,13 @@ def birth_of(pid: int) -> str | None:
 def survivors(process: Process) -> list[int]:
     """What lives of its group: with its leader, or without where the leader is dead.
 
-    Empty where another process has the pid by now: a pid is not given away while a group bears its number.
+    Empty where another process has the pid by now: a pid is not given away while a group bears its number. Nothing
+    lives on over a boot, after which the same numbers are other groups'.
     """
     leader = _entry(process.pid)
     if process.pid <= 1 or process.pid == os.getpgrp() or (leader and leader.birth != process.birth):
+        return []
+    if not process.birth.endswith(_boot()):
         return []
     if not signalled(process.pid, 0):
         return []
@@ -83,7 +88,11 @@ if sys.platform == "linux":
             return None
         # The name, in parentheses, may hold anything; the state, field 3, follows it.
         fields = stat[stat.rindex(")") + 2 :].split()
-        return _Entry(pid, group=int(fields[2]), birth=fields[19], zombie=fields[0] in "ZX")
+        return _Entry(pid, group=int(fields[2]), birth=f"{fields[19]} {_boot()}", zombie=fields[0] in "ZX")
+
+    @cache
+    def _boot() -> str:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
     def _entries() -> Iterator[_Entry]:
         for name in os.listdir("/proc"):
@@ -94,6 +103,9 @@ else:
 
     def _entry(pid: int) -> _Entry | None:
         return next(_listed("-p", str(pid)), None)
+
+    def _boot() -> str:
+        return ""
 
     def _entries() -> Iterator[_Entry]:
         return _listed("-A")

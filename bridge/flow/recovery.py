@@ -1,13 +1,22 @@
 """Recovery: what a bridge does before it accepts, so that nothing of an earlier one is lost or run twice."""
 
+import asyncio
+
 from bridge.flow.agents import Agents
 from bridge.flow.ledger import Ledger
 from bridge.flow.turn_end import lose_turn
+from bridge.turn import Turn
 
 
 async def recover(ledger: Ledger, agents: Agents) -> None:
-    """Ends the agents of turns that an earlier bridge ran, then gives back or parks their inputs."""
-    for turn in await ledger.store.live_turns():
-        if turn.process is not None:
-            await agents.end(turn.process)
-        await ledger.surely(lambda work, turn=turn: lose_turn(work, turn))  # type: ignore[misc]
+    """Ends the agents of turns that an earlier bridge ran, all at once, and gives back or parks the inputs of each
+    once its agent is gone."""
+    async with asyncio.TaskGroup() as recovering:
+        for turn in await ledger.store.live_turns():
+            recovering.create_task(_recover(ledger, agents, turn))
+
+
+async def _recover(ledger: Ledger, agents: Agents, turn: Turn) -> None:
+    if turn.process is not None:
+        await agents.end(turn.process)
+    await ledger.surely(lambda work: lose_turn(work, turn))

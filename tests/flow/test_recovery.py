@@ -263,3 +263,25 @@ async def test_a_bridge_that_starts_while_the_store_is_slow_to_come_finds_everyt
     store.down = False
     async with world.bridge() as on:
         assert (await on.message(sent.message_id)).state is State.PARKED
+
+
+async def test_the_agents_of_a_dead_bridge_are_ended_side_by_side() -> None:
+    handles = ("career", "finance", "travel")
+    sessions = [session(handle) for handle in handles]
+    store, clock = MemoryStore(), ManualClock()
+    async with stage(*sessions, limits=Limits(stop_grace_s=0), store=store, clock=clock) as on:
+        for handle in handles:
+            on.agent(handle, hanging(on))
+            await on.send(handle, "hello")
+        await on.quiet()
+    together = asyncio.Barrier(len(handles))
+
+    class Slow(FakeRuntime):
+        async def end(self, process: Process) -> None:
+            async with asyncio.timeout(5):
+                await together.wait()
+            await super().end(process)
+
+    async with stage(*sessions, store=store, clock=clock, runtime=Slow()) as on:
+        assert len(on.runtime.ended_processes) == len(handles)
+        assert await store.live_turns() == []

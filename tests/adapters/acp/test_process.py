@@ -78,6 +78,13 @@ async def test_a_process_born_at_another_time_is_left_alone(deaf: Leader) -> Non
     assert deaf.popen.poll() is None
 
 
+async def test_after_a_boot_the_same_numbers_are_of_other_processes(with_child: Leader) -> None:
+    ticks = with_child.process.birth.split()[0]
+    with_child.dies()
+    await end(Process(with_child.process.pid, f"{ticks} another-boot"), 0)
+    assert len(survivors(with_child.process)) == 1
+
+
 def test_a_zombie_does_not_live(deaf: Leader) -> None:
     deaf.popen.kill()
     os.waitid(os.P_PID, deaf.popen.pid, os.WEXITED | os.WNOWAIT)
