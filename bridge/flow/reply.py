@@ -1,6 +1,7 @@
 """Answers: replying, deferring, withdrawing and waiting (DESIGN §2, Answer; §5, Answers)."""
 
 import asyncio
+from contextlib import nullcontext
 from dataclasses import replace
 
 from bridge.admission import text_shape
@@ -15,7 +16,7 @@ from bridge.flow.settlement import answer, answer_late, close, decided, pending,
 from bridge.flow.waits import Waits
 from bridge.ids import MessageId, SessionId, address, profile_of
 from bridge.message import Intent, Message, Outcome, State
-from bridge.request import Answer, Request
+from bridge.request import NO_REPLY_TEXT, Answer, Request
 from bridge.views import AnswerView, Receipt, ReplyView, Send
 
 
@@ -28,11 +29,12 @@ class Replies:
 
     async def reply(self, caller: Caller, message_id: str, text: str, *, question: bool = False) -> Receipt:
         """Answers a request with its single-use grant, or asks back. The grant alone decides: neither rules
-        nor rates nor room apply. Raises `unknown_message` to anybody but the session that was asked."""
+        nor rates nor room apply. Raises `unknown_message` to anybody but the session that was asked; a text over
+        the limit is refused, for whoever calls can shorten it, while a final text over it is cut."""
 
         async def body(work: Work) -> Receipt:
             message, request = await _asked_of(work, caller, message_id)
-            if refused := text_shape(text, replace(work.limits, max_chars=max(work.limits.max_chars, len(text)))):
+            if refused := text_shape(text, work.limits):
                 raise refused
             if caller.turn and (turn := await work.turn(caller.turn)):
                 await mark_begun(work, turn)
@@ -96,9 +98,9 @@ class Replies:
     async def ask(self, caller: Caller, send: Send, timeout_s: float) -> AnswerView:
         """Sends a request and waits for its closing. In a turn that counts as read; a shell says so itself, by
         `read_answer`, once it has shown it. After the time the request stays open and its answer comes as mail.
-        Raises `would_deadlock` where the wait would close a circle."""
+        Raises `would_deadlock` where the wait of an agent would close a circle; who else waits blocks nobody."""
         asked = address(send.to.strip(), profile_of(caller.session)) or SessionId(send.to)
-        with self._waits.blocked(caller.session, asked) as circle:
+        with self._waits.blocked(caller.session, asked) if caller.bound else nullcontext(False) as circle:
             request = replace(send, intent=Intent.REQUEST, wake=True)
             receipt = await self._admission.send(caller, request, circle=circle)
             # Asked before under the same key: there is nothing to refuse, and waiting now would close a circle.
@@ -163,7 +165,7 @@ class Replies:
 
 async def _give(work: Work, request: Request, text: str, question: bool) -> MessageId | None:
     """The id of the message that carries the reply; None where a `NO_REPLY` carries none."""
-    if request.open and question:
+    if request.open and question and text.strip() != NO_REPLY_TEXT:
         await close(work, request, Answer.INPUT_REQUIRED, text=text)
     elif request.open:
         await answer(work, request, text)

@@ -217,6 +217,24 @@ async def test_a_reply_of_a_wrong_kind_or_without_text_is_refused() -> None:
         assert (await on.request(sent.message_id)).open
 
 
+async def test_a_reply_over_the_limit_is_refused_to_whoever_can_shorten_it() -> None:
+    async with stage(session("tool", agent=None), limits=Limits(max_chars=5)) as on:
+        sent = await on.send("tool", "when?")
+        tool = await on.shell("tool")
+        assert await refusal_of(on.exchange.reply(tool, sent.message_id, "sooner")) is Code.TOO_LARGE
+        assert (await on.request(sent.message_id)).open
+        await on.exchange.reply(tool, sent.message_id, "today")
+        assert [mail.text for mail in await on.inbox()] == ["today"]
+
+
+async def test_a_reply_that_is_no_reply_goes_nowhere_also_as_a_question() -> None:
+    async with stage(session("tool", agent=None)) as on:
+        sent = await on.send("tool", "when?")
+        await on.exchange.reply(await on.shell("tool"), sent.message_id, " NO_REPLY ", "question")
+        assert (await on.request(sent.message_id)).state is Answer.NO_REPLY
+        assert [mail.intent for mail in await on.inbox()] == [Intent.INFORM]
+
+
 async def test_a_final_text_over_the_limit_is_cut_in_the_mail_while_place_and_trace_keep_it() -> None:
     async with stage(session("desk"), session("career"), limits=Limits(max_chars=300)) as on:
         long = "word " * 100
