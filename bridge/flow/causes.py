@@ -48,12 +48,12 @@ def unknown_message() -> Refused:
 
 async def place_for(work: Work, caller: Caller, turn: Turn | None) -> Place | None:
     """Where what comes of a call is shown: where it was said, else where the turn is shown, else at the
-    caller's first place that a chat serves."""
+    caller's first place that a chat serves. A person's shell shows it itself."""
     if caller.place is not None:
         return caller.place
     if turn is not None and turn.place is not None:
         return turn.place
-    return await first_place(work, caller.session) if caller.bound else None
+    return await first_place(work, caller.session) if caller.origin is not Origin.USER else None
 
 
 async def first_place(work: Work, session: SessionId) -> Place | None:

@@ -189,7 +189,9 @@ def _prompt(inputs: list[Message], embeds: bool) -> Prompt:
         again = any(one.redelivered for one in inputs)
         return Prompt(words=words, notice=wording.CONTINUATION_NOTICE if again else None)
     if embeds:
-        return Prompt(notice=wording.EMBEDDED_NOTICE, embedded=[one.text for one in mail])
+        again = any(one.redelivered for one in mail)
+        notice = f"{wording.CONTINUATION_NOTICE}\n{wording.EMBEDDED_NOTICE}" if again else wording.EMBEDDED_NOTICE
+        return Prompt(notice=notice, embedded=[one.text for one in mail])
     again = any(one.unread for one in mail)
     return Prompt(notice=wording.MAIL_NOTICE_AGAIN if again else wording.MAIL_NOTICE)
 

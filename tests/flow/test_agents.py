@@ -5,7 +5,7 @@ import asyncio
 from bridge import wording
 from bridge.limits import Limits
 from bridge.message import Outcome
-from bridge.ports.runtime import Prompt
+from bridge.ports.runtime import Prompt, Result
 from bridge.request import Answer
 from bridge.turn import Failure, FailureKind
 from tests.fakes.runtime import FakeAgent, FakeRuntime
@@ -178,6 +178,24 @@ async def test_an_agent_without_tools_gets_mail_as_a_resource_that_counts_as_rea
         assert view.reply.text == "it is"
         assert len(on.runtime.prompts) == 1
         assert (await on.message(sent.message_id)).outcome is Outcome.ACKED
+
+
+async def test_an_agent_without_tools_is_told_that_it_may_know_a_message_that_is_tried_again() -> None:
+    async with stage(session("career"), runtime=FakeRuntime(embedding={"fake"})) as on:
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str | Result:
+            if len(on.runtime.prompts) == 1:
+                return Result("", "error", Failure(FailureKind.CRASH, "it died", retryable=True))
+            return "it is"
+
+        on.agent("career", career)
+        sent = await on.send("career", "is it real?")
+        await on.clock.advance(60)
+        first, second = (prompt for _, prompt in on.runtime.prompts)
+        assert first.notice == wording.EMBEDDED_NOTICE
+        assert second.notice == f"{wording.CONTINUATION_NOTICE}\n{wording.EMBEDDED_NOTICE}"
+        assert first.embedded == second.embedded == ["is it real?"]
+        assert (await on.request(sent.message_id)).state is Answer.ANSWERED
 
 
 async def test_a_thousand_idle_sessions_cost_no_task() -> None:

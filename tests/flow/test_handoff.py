@@ -39,6 +39,20 @@ async def test_an_idle_recipient_wakes_reads_and_answers_at_the_askers_place() -
         assert {post.place for post in on.chat.posts.values()} == {room("front-desk"), room("career")}
 
 
+async def test_a_program_with_a_place_sees_its_handoff_and_the_answer_there() -> None:
+    async with stage(session("build", agent=None, places=(room("build"),)), session("career")) as on:
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).receive()
+            return "yes"
+
+        on.agent("career", career)
+        await on.send("career", "may I?", caller=await on.shell("build"))
+        await on.chat.seen(room("build"), "→ career: may I?\n· answered")
+        await on.chat.seen(room("build"), "career: yes")
+        assert [mail.text for mail in await on.inbox("build")] == ["yes"]
+
+
 async def test_ten_handoffs_to_a_busy_session_run_one_by_one_in_order() -> None:
     async with stage(session("career")) as on:
         seen: list[str] = []
