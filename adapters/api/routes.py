@@ -25,8 +25,10 @@ router = APIRouter(prefix="/v1", responses={"4XX": {"model": ErrorShown}, "503":
 
 
 @router.get("/status")
-async def status(exchange: ExchangeOf) -> StatusShown:
-    return StatusShown.model_validate(await exchange.status())
+async def status(exchange: ExchangeOf, channel: ChannelOf) -> StatusShown:
+    """How the bridge is; it does not matter as which session a caller would speak."""
+    by = await caller(exchange, replace(channel, name=None))
+    return StatusShown.model_validate(await exchange.status(by))
 
 
 @router.get("/sessions")

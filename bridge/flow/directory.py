@@ -181,7 +181,7 @@ class Directory:
     ) -> tuple[list[SessionView], str | None]:
         """The sessions that the caller may discover, by id, and the cursor of the next page if there is one."""
         limit = max(1, min(limit, 500))
-        idents = await self._discoverable(caller)
+        idents = await self.discoverable(caller)
         views = [
             view
             for view in await self._views(idents)
@@ -213,13 +213,19 @@ class Directory:
             raise unknown_session()
         return titled[0]
 
-    async def _discoverable(self, caller: Caller) -> list[SessionId]:
-        every = [one for one in await self._ledger.store.sessions() if one.closed_at is None]
+    async def open_sessions(self) -> list[SessionId]:
+        """Those of the profile that are not closed, by id."""
+        every = await self._ledger.store.sessions()
+        return [one.id for one in every if one.closed_at is None and profile_of(one.id) == self.profile]
+
+    async def discoverable(self, caller: Caller) -> list[SessionId]:
+        """The open sessions that the caller may know of, its own among them, by id."""
         if caller.origin is Origin.USER:
-            return [one.id for one in every if profile_of(one.id) == self.profile]
+            return await self.open_sessions()
         viewer = await self._ledger.store.session(caller.session)
         if viewer is None:
             return []
+        every = [one for one in await self._ledger.store.sessions() if one.closed_at is None]
         seen = self._policy.visible(party(viewer), [party(one) for one in every])
         return [one.id for one in every if one.id in seen or one.id == viewer.id]
 

@@ -232,14 +232,18 @@ class Exchange:
             return self.directory.profile in map(profile_of, concerned)
         return caller.session in concerned
 
-    async def status(self) -> StatusView:
+    async def status(self, caller: Caller) -> StatusView:
+        """An agent's counts are of what its session may discover (invariant 12), everybody else's of all."""
         store, now = self._ledger.store, self._ledger.clock.now()
-        queued, oldest = await store.queued()
-        sessions = [
-            one
-            for one in await store.sessions()
-            if one.closed_at is None and profile_of(one.id) == self.directory.profile
-        ]
+        if caller.bound:
+            sessions = await self.directory.discoverable(caller)
+            turns = sum(turn.session in sessions for turn in await store.live_turns())
+            waiting = [message.queued_at for one in sessions for message in await store.queue(one)]
+            queued, oldest = len(waiting), min(waiting, default=None)
+        else:
+            sessions = await self.directory.open_sessions()
+            turns = self._turns.running()
+            queued, oldest = await store.queued()
         health = self._health()
         return StatusView(
             pid=self._pid,
@@ -249,7 +253,7 @@ class Exchange:
             store=self._store_name,
             telegram=dict(health) if health is not None else None,
             sessions=len(sessions),
-            turns=self._turns.running(),
+            turns=turns,
             queued=queued,
             oldest_queued_s=round(now - oldest, 3) if oldest is not None else None,
         )

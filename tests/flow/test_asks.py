@@ -117,6 +117,25 @@ async def test_waits_that_would_close_a_circle_are_refused_at_once(names: tuple[
         assert await asks_in_a_circle(on, *names) == [Code.WOULD_DEADLOCK]
 
 
+async def test_a_person_who_waits_in_a_sessions_name_does_not_block_its_agent() -> None:
+    async with stage(session("desk"), session("career")) as on:
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).receive()
+            view = await on.tools(agent).ask("desk", "which one?")
+            return f"then it is {view.reply.text if view.reply else view.answer}"
+
+        async def desk(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).receive()
+            return "the blue one"
+
+        on.agent("career", career)
+        on.agent("desk", desk)
+        view = await on.exchange.ask(await on.shell("desk", Origin.USER), Send("career", "choose"), 5)
+        assert view.reply is not None
+        assert view.reply.text == "then it is the blue one"
+
+
 async def test_of_two_that_ask_each_other_in_one_instant_one_is_refused() -> None:
     async with stage(session("a"), session("b")) as on:
         both = asyncio.Barrier(2)

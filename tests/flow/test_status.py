@@ -71,7 +71,7 @@ async def test_an_agent_lists_itself_and_what_it_may_discover_and_nothing_else()
 
 async def test_the_status_counts_sessions_turns_and_the_backlog() -> None:
     async with stage(session("career"), session("finance")) as on:
-        before = await on.exchange.status()
+        before = await on.exchange.status(await on.shell())
         assert (before.sessions, before.turns, before.queued, before.oldest_queued_s) == (3, 0, 0, None)
         assert (before.profile, before.version, before.pid, before.telegram) == ("default", "test", 1, None)
         started = asyncio.Event()
@@ -86,7 +86,7 @@ async def test_the_status_counts_sessions_turns_and_the_backlog() -> None:
         await started.wait()
         await on.say("career", "and this")
         await on.clock.advance(42)
-        now = await on.exchange.status()
+        now = await on.exchange.status(await on.shell())
         assert (now.turns, now.queued, now.oldest_queued_s, now.uptime_s) == (1, 1, 42, 42)
 
 

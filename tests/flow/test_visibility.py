@@ -1,5 +1,6 @@
 """What a session may not discover it cannot learn of: not from an error, a list, a page or a trace."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -239,14 +240,42 @@ async def test_a_token_that_was_never_given_opens_nothing() -> None:
         assert on.exchange.token_session(agent.token) is None
 
 
+async def test_an_agent_learns_of_no_hidden_session_from_the_status() -> None:
+    rules = [rule("default/desk", "default/career"), rule("default/shell", "default/*")]
+    async with stage(session("desk"), session("career"), session("hidden"), rules=rules) as on:
+        seen: list[tuple[object, ...]] = []
+
+        async def desk(agent: FakeAgent, prompt: Prompt) -> str:
+            status = await on.exchange.status(await on.tools(agent).caller())
+            seen.append((status.sessions, status.turns, status.queued, status.oldest_queued_s))
+            return ""
+
+        async def hidden(agent: FakeAgent, prompt: Prompt) -> str:
+            await asyncio.Event().wait()
+            return ""
+
+        on.agent("desk", desk)
+        on.agent("hidden", hidden)
+        await on.say("desk", "look")
+        await on.quiet()
+        await on.send("hidden", "run")
+        await on.send("hidden", "for later", wake=False)
+        await on.clock.advance(5)
+        await on.send("career", "for later", wake=False)
+        await on.say("desk", "look again")
+        await on.quiet()
+        # desk, career, and the shell, which may send to the desk
+        assert seen == [(3, 1, 0, None), (3, 1, 1, 0)]
+
+
 async def test_the_status_counts_what_runs_and_what_waits() -> None:
     async with stage(session("desk"), session("old"), session("tool", agent=None)) as on:
         await on.exchange.directory.declare([session("desk"), session("tool", agent=None)])
-        status = await on.exchange.status()
+        status = await on.exchange.status(await on.shell())
         assert (status.sessions, status.turns, status.queued, status.oldest_queued_s) == (3, 0, 0, None)
         await on.send("tool", "one")
         await on.clock.advance(7)
         await on.send("tool", "two")
-        status = await on.exchange.status()
+        status = await on.exchange.status(await on.shell())
         assert (status.queued, status.oldest_queued_s, status.uptime_s) == (2, 7, 7)
         assert (status.profile, status.store, status.version, status.telegram) == ("default", "memory", "test", None)

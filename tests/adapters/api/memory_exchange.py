@@ -190,7 +190,7 @@ class MemoryExchange:
             raise Refused(Code.UNKNOWN_MESSAGE, f"there is no message or conversation {ident}")
         return self.lines
 
-    async def status(self) -> StatusView:
+    async def status(self, caller: Caller) -> StatusView:
         if self.fault:
             raise self.fault
         return StatusView(4711, "0.1.0", "default", 2.5, "memory", {"ok": True, "last_poll_age_s": 1.0}, 4, 1, 2, 3.5)
