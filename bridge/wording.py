@@ -5,7 +5,7 @@ sent it, ever stands in it (DESIGN §5).
 """
 
 from bridge.errors import Refused
-from bridge.ids import SessionId, handle_of
+from bridge.ids import Place, SessionId, handle_of
 from bridge.message import Message, Outcome
 from bridge.request import Answer
 
@@ -108,6 +108,10 @@ def undelivered_text(message: Message, outcome: Outcome, reason: str | None) -> 
 def answer_post(asked: SessionId, text: str, *, late: bool = False, question: bool = False) -> str:
     label = " (late)" if late else " asks" if question else ""
     return f"{handle_of(asked)}{label}: {text}"
+
+
+def undelivered_post(place: Place, reason: str) -> str:
+    return f"What was for {place} could not be shown there: {short(reason, 300)}. It was sent nowhere else."
 
 
 def limit_notice(refused: Refused, sender: SessionId, recipient: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from adapters.telegram.budget import Budget
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.health import Health
-from adapters.telegram.place import SCHEME, spot, user_of
+from adapters.telegram.place import SCHEME, Spot, spot, user_of
 from adapters.telegram.text import split
 from bridge.ids import Place
 from bridge.ports.chat import Intake, NotDelivered
@@ -55,6 +55,10 @@ class TelegramChat:
     def attended(self, place: Place) -> bool:
         where = spot(place)
         return where is not None and self._config.attended(where.chat)
+
+    def reports(self) -> Sequence[Place]:
+        """The operators' own chats with the bot, which take something once they have written to it there."""
+        return [Spot(operator).place for operator in sorted(self._config.operators)]
 
     def health(self) -> dict[str, object]:
         """`ok`, `last_poll_age_s` and `error`: what is wrong and what to do about it, or None."""

@@ -37,6 +37,9 @@ class TerminalChat:
     def attended(self, place: Place) -> bool:
         return True
 
+    def reports(self) -> Sequence[Place]:
+        return ()
+
     async def deliver(self, post: Post) -> str:
         async with self._changed:
             self._shown.append(post)

@@ -1,8 +1,8 @@
 """The outbox: brings every place to what it is to show (invariants 3, 8 and 11).
 
 At each place finals go first, then everything in its order: what has to wait there holds back what is behind
-it. Places do not wait for each other. A post that its chat refuses for good is reported and never sent
-elsewhere.
+it. Places do not wait for each other. A post that its chat refuses for good is never sent elsewhere: operators
+are told of it, once a place, and without its text.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterable
 from dataclasses import replace
 
+from bridge import wording
 from bridge.flow.hints import Hints
 from bridge.flow.ledger import Ledger, Work
 from bridge.ids import Place
@@ -21,6 +22,7 @@ log = logging.getLogger(__name__)
 
 _PROGRESS_ATTEMPTS = 3
 _DEFECT_ATTEMPTS = 5
+_REPORT = "undelivered:"
 
 
 class Outbox:
@@ -62,28 +64,29 @@ class Outbox:
             receipt = await chat.deliver(post)
         except NotDelivered as refused:
             shed = post.kind is PostKind.PROGRESS and post.attempts >= _PROGRESS_ATTEMPTS
-            await self._not_delivered(post, refused.reason, None if shed else refused.retry_at)
+            await self._not_delivered(chat, post, refused.reason, None if shed else refused.retry_at)
         except Ambiguous as unclear:
             reason = f"it may have arrived already, and is sent again: {unclear}"
-            await self._not_delivered(post, reason, self._later(post))
+            await self._not_delivered(chat, post, reason, self._later(post))
         except Exception as defect:
             # Each delivery is a task of its own: a chat's defect must not end the other places.
             log.exception("%s: its chat failed by a defect", post.place)
             retry_at = self._later(post) if post.attempts + 1 < _DEFECT_ATTEMPTS else None
-            await self._not_delivered(post, f"an internal error: {type(defect).__name__}", retry_at)
+            await self._not_delivered(chat, post, f"an internal error: {type(defect).__name__}", retry_at)
         else:
             await self._ledger.surely(lambda work: _delivered(work, post, receipt))
 
     def _later(self, post: Post) -> float:
         return self._ledger.clock.now() + self._ledger.backoff(post.attempts + 1, cap_s=60)
 
-    async def _not_delivered(self, post: Post, reason: str, retry_at: float | None) -> None:
+    async def _not_delivered(self, chat: Chat, post: Post, reason: str, retry_at: float | None) -> None:
         """Puts a post off until `retry_at`, or gives it up where that is None."""
 
         async def body(work: Work) -> None:
             newest = await work.post(post.key) or post
             if retry_at is None:
                 work.put(replace(newest, state=PostState.FAILED, error=reason))
+                await _report(work, chat, newest, reason)
             else:
                 work.put(replace(newest, due_at=retry_at, attempts=post.attempts + 1, error=reason))
                 work.then(lambda: work.wake.at(retry_at))
@@ -101,6 +104,16 @@ async def _delivered(work: Work, post: Post, receipt: str) -> None:
     state = PostState.SENT if unchanged else PostState.PENDING
     work.put(replace(newest, state=state, receipt=receipt, attempts=0, error=None))
     await _traced(work, newest, receipt=receipt, edited=post.receipt is not None)
+
+
+async def _report(work: Work, chat: Chat, post: Post, reason: str) -> None:
+    """Progress may be lost, an edit changes what people have seen, and a report is not reported itself."""
+    if post.kind is PostKind.PROGRESS or post.receipt is not None or post.key.startswith(_REPORT):
+        return
+    text = wording.undelivered_post(post.place, reason)
+    for where in chat.reports():
+        if where != post.place:
+            await work.show(f"{_REPORT}{post.place}:{where}", where, PostKind.NOTICE, text)
 
 
 def _first_by_place(posts: Iterable[Post]) -> list[Post]:

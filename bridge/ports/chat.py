@@ -72,6 +72,10 @@ class Chat(Protocol):
         """Whether an operator can see and answer what is shown at that place."""
         ...
 
+    def reports(self) -> Sequence[Place]:
+        """Where operators are told, without its text, what could not be shown at its own place."""
+        ...
+
     async def deliver(self, post: Post) -> str:
         """Sends the post, or edits what was sent where it has a receipt. Returns the receipt.
 

@@ -37,6 +37,9 @@ class FakeChat:
     def attended(self, place: Place) -> bool:
         return self.open
 
+    def reports(self) -> Sequence[Place]:
+        return (Place(f"{self._scheme}:office"),)
+
     async def deliver(self, post: Post) -> str:
         if post.place in self.held:
             await self.held[post.place].wait()

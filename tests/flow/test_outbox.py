@@ -107,10 +107,32 @@ async def test_a_post_that_is_refused_for_good_goes_nowhere_else_and_later_ones_
         await show(on, "two", "next")
         await on.chat.seen(CAREER, "next")
         await on.clock.advance(120)
-        assert sent(on) == ["next"]
+        assert on.chat.texts(CAREER) == ["next"]
+        assert not any("lost" in post.text for post in on.chat.deliveries)
         post = await on.store.post("one")
         assert post is not None
         assert (post.state, post.error) == (PostState.FAILED, "the topic is gone")
+
+
+async def test_operators_are_told_once_of_a_place_that_can_show_nothing_and_never_what() -> None:
+    async with stage(session("career")) as on:
+        on.chat.fault = lambda post: NotDelivered("the topic was deleted") if post.place == CAREER else None
+        await show(on, "one", "a secret")
+        await show(on, "two", "another")
+        await on.clock.advance(60)
+        assert on.chat.texts(CAREER) == []
+        assert on.chat.texts(room("office")) == [
+            "What was for room:career could not be shown there: the topic was deleted. It was sent nowhere else."
+        ]
+
+
+async def test_a_report_that_cannot_be_shown_is_not_reported() -> None:
+    async with stage(session("career")) as on:
+        on.chat.fault = lambda post: NotDelivered("no")
+        await show(on, "one", "lost")
+        await on.clock.advance(600)
+        assert on.chat.deliveries == []
+        assert await on.store.pending_posts("room") == []
 
 
 async def test_what_may_have_arrived_is_sent_again_and_both_are_traced() -> None:
@@ -168,7 +190,7 @@ async def test_a_defect_of_a_chat_ends_neither_the_outbox_nor_the_bridge() -> No
         await on.chat.seen(room("finance"), "elsewhere")
         for _ in range(5):
             await on.clock.advance(60)
-        assert sent(on) == ["elsewhere", "behind it"]
+        assert (on.chat.texts(room("finance")), on.chat.texts(CAREER)) == (["elsewhere"], ["behind it"])
         post = await on.store.post("one")
         assert post is not None
         assert (post.state, post.error) == (PostState.FAILED, "an internal error: KeyError")

@@ -205,3 +205,4 @@ async def test_who_may_talk_and_who_attends_is_known_without_a_connection(api: B
     assert chat.attended(Place("telegram:111"))
     assert not chat.attended(Place("telegram:222"))
     assert not chat.attended(Place("telegram:-77"))
+    assert chat.reports() == [Place("telegram:111")]
