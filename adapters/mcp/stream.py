@@ -12,6 +12,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
+_UNREADABLE = "this line is no JSON-RPC message, or its text is not valid Unicode"
+
 Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
 Outgoing = MemoryObjectSendStream[SessionMessage]
 
@@ -22,7 +24,7 @@ async def messages(
 ) -> AsyncIterator[tuple[Incoming, Outgoing]]:
     """Ends the incoming stream when the other side is gone, or sends a line that is longer than the reader takes.
 
-    A line that is no JSON-RPC message is answered as such and skipped.
+    A line that is no JSON-RPC message, or holds half of a surrogate pair, is answered as such and skipped.
     """
     into, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
     outgoing, out_of = anyio.create_memory_object_stream[SessionMessage]()
@@ -33,7 +35,8 @@ async def messages(
                 try:
                     message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValidationError:
-                    write_error(writer, None, mcp_types.PARSE_ERROR, "this line is no JSON-RPC message")
+                    write_error(writer, _asked_by(line), mcp_types.PARSE_ERROR, _UNREADABLE)
+                    await writer.drain()
                     continue
                 await into.send(SessionMessage(message))
 
@@ -61,6 +64,15 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
         return await reader.readline()
     except ValueError:  # longer than the reader's limit
         return b""
+
+
+def _asked_by(line: bytes) -> str | int | None:
+    """The id of a request that cannot be read as a whole, so that whoever sent it does not wait for ever."""
+    try:
+        ident = json.loads(line)["id"]
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return None
+    return ident if isinstance(ident, str | int) else None
 
 
 def write_error(writer: asyncio.StreamWriter, ident: str | int | None, code: int, text: str, data: Any = None) -> None:

@@ -75,6 +75,20 @@ async def test_a_line_that_is_no_message_is_answered_and_skipped(tmp_path: Path,
     assert answers[2]["result"]["serverInfo"]["name"] == "tieline"
 
 
+async def test_a_call_with_half_a_character_is_answered_to_whoever_made_it(
+    tmp_path: Path, exchange: MemoryExchange
+) -> None:
+    async with bridge(exchange, tmp_path), Shell(tmp_path).started("mcp", TIELINE_TOKEN="desk-token") as process:
+        assert process.stdin
+        assert process.stdout
+        for line in _opening(("peer_send", {"to": "career", "text": "\ud83d"})):
+            process.stdin.write(line)
+        answers = [json.loads(await process.stdout.readline()) for _ in range(2)]
+    assert (answers[1]["id"], answers[1]["error"]["code"]) == (1, -32700)
+    assert "Unicode" in answers[1]["error"]["message"]
+    assert exchange.sends == []
+
+
 @pytest.mark.parametrize(("token", "code"), [(None, 78), ("with space", 78), ("desk-token", 69)])
 async def test_the_pipe_says_what_is_missing(tmp_path: Path, token: str | None, code: int) -> None:
     done = await Shell(tmp_path).run("mcp", **({"TIELINE_TOKEN": token} if token else {}))  # type: ignore[arg-type]
