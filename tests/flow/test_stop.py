@@ -62,6 +62,20 @@ async def test_a_stopped_turn_of_a_peer_is_parked_and_its_asker_hears_of_it() ->
         assert (await on.request(sent.message_id)).state is Answer.ANSWERED
 
 
+async def test_a_stop_comes_before_all_that_is_queued() -> None:
+    async with stage(session("career")) as on:
+        started = asyncio.Event()
+        on.agent("career", endless(on, started))
+        first = await on.send("career", "search for ever", intent=Intent.INFORM)
+        await started.wait()
+        queued = [await on.send("career", f"{number}", intent=Intent.INFORM) for number in range(15)]
+        await on.say("career", "/stop")
+        await on.quiet()
+        assert (await on.message(first.message_id)).state is State.PARKED
+        assert {(await on.message(one.message_id)).state for one in queued} == {State.QUEUED}
+        assert len(on.runtime.prompts) == 1
+
+
 async def test_a_stop_while_the_agent_starts_lets_it_never_be_prompted() -> None:
     async with stage(session("career")) as on:
         on.runtime.held[ident("career")] = asyncio.Event()

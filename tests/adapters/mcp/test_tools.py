@@ -15,16 +15,35 @@ from bridge.views import Send
 from tests.adapters.api.memory_exchange import CAREER, DESK, SHELL, MemoryExchange
 from tests.adapters.mcp.agent import agent
 
-ARGUMENTS: dict[str, set[str]] = {
-    "peer_sessions": {"active", "scope", "limit", "cursor"},
-    "peer_send": {"to", "text", "intent", "wake", "in_reply_to", "key"},
-    "peer_ask": {"to", "text", "timeout_s"},
-    "peer_receive": {"limit"},
-    "peer_ack": {"message_ids"},
-    "peer_reply": {"message_id", "text", "kind"},
-    "peer_defer": {"message_id"},
-    "peer_cancel": {"message_id"},
+REQUIRED = ...
+ARGUMENTS: dict[str, dict[str, object]] = {
+    "peer_sessions": {"active": False, "scope": "all", "limit": 50, "cursor": None},
+    "peer_send": {
+        "to": REQUIRED, "text": REQUIRED, "intent": "request", "wake": True, "in_reply_to": None, "key": None,
+    },
+    "peer_ask": {"to": REQUIRED, "text": REQUIRED, "timeout_s": 45},
+    "peer_receive": {"limit": 20},
+    "peer_ack": {"message_ids": REQUIRED},
+    "peer_reply": {"message_id": REQUIRED, "text": REQUIRED, "kind": "answer"},
+    "peer_defer": {"message_id": REQUIRED},
+    "peer_cancel": {"message_id": REQUIRED},
+}  # fmt: skip
+"""Each argument with its default."""
+
+RESULTS: dict[str, set[str]] = {
+    "peer_sessions": {"sessions", "next_cursor"},
+    "peer_send": {"message_id", "conversation_id", "to", "state", "position", "wake", "duplicate", "depth"},
+    "peer_ask": {"message_id", "conversation_id", "state", "answer", "reply", "reason", "position", "note"},
+    "peer_receive": {"messages", "remaining", "note"},
+    "peer_ack": {"acked"},
+    "peer_reply": {"message_id", "conversation_id", "to", "state", "position", "wake", "duplicate", "depth"},
+    "peer_defer": {"message_id", "deferred"},
+    "peer_cancel": {"message_id", "conversation_id", "state", "answer", "reply", "reason", "position", "note"},
 }
+
+
+def _defaults(schema: dict[str, Any]) -> dict[str, object]:
+    return {name: one.get("default", REQUIRED) for name, one in schema["properties"].items()}
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -34,7 +53,8 @@ async def test_the_tools_describe_themselves_to_old_and_new_clients(
     async with agent(exchange, tmp_path, mode=mode) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         instructions = client.instructions
-    assert {name: set(tool.input_schema["properties"]) for name, tool in tools.items()} == ARGUMENTS
+    assert {name: _defaults(tool.input_schema) for name, tool in tools.items()} == ARGUMENTS
+    assert {name: set((tool.output_schema or {})["properties"]) for name, tool in tools.items()} == RESULTS
     assert all(tool.input_schema["additionalProperties"] is False for tool in tools.values())
     assert all(tool.output_schema and tool.description for tool in tools.values())
     reading = {name for name, tool in tools.items() if tool.annotations and tool.annotations.read_only_hint}
