@@ -1,7 +1,9 @@
 """Units of work over the store: read, plan with plain code, commit as a whole, then wake whom it concerns."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from bridge.conversation import Conversation, Pair, pair_of
 from bridge.decision import Verdict
@@ -41,6 +43,7 @@ class Ledger:
         self.wake = wake
         self.limits = limits
         self.chats = chats
+        self._acting: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
 
     def chat_of(self, where: Place | None) -> Chat | None:
         return self.chats.get(scheme_of(where)) if where is not None else None
@@ -64,6 +67,11 @@ class Ledger:
                     raise
                 attempts += 1
                 await self.clock.sleep(self.backoff(attempts, cap_s=5))
+
+    async def do_as(self, actor: SessionId, body: "Callable[[Work], Awaitable[T]]") -> T:
+        """Like `do`, one after the other for one actor: of many calls at once all but one would conflict each time."""
+        async with self._acting.setdefault(actor, asyncio.Lock()):
+            return await self.do(body)
 
     async def do(self, body: "Callable[[Work], Awaitable[T]]") -> T:
         """Runs `body` until its change is committed on the state that it was planned on.

@@ -40,7 +40,7 @@ class Mailbox:
                 given.append(mail(await read(work, caller, message)))
             return Received(tuple(given), max(0, len(waiting) - limit))
 
-        return await self._ledger.do(body)
+        return await self._ledger.do_as(caller.session, body)
 
     async def ack(self, caller: Caller, message_ids: Collection[str]) -> list[str]:
         """Settles what the caller has read; what it has not leased is `unknown_message` or `stale_epoch`."""
@@ -61,7 +61,7 @@ class Mailbox:
                 settled.append(ident)
             return settled
 
-        return await self._ledger.do(body)
+        return await self._ledger.do_as(caller.session, body)
 
     async def view(self, session: SessionId) -> list[Mail]:
         """What is unsettled, without reading it."""
@@ -85,7 +85,7 @@ class Mailbox:
             again = [mail(await read(work, caller, message), again=True) for message in taken]
             return [*again, *[mail(await read(work, caller, message)) for message in waiting]]
 
-        return await self._ledger.do(body)
+        return await self._ledger.do_as(caller.session, body)
 
     async def wait(self, session: SessionId, known: Collection[str], timeout_s: float) -> list[Mail]:
         """Mail whose id is not `known`, as soon as there is any; nothing after the time."""

@@ -5,12 +5,15 @@ from collections.abc import Mapping
 
 import pytest
 
+from adapters.memory.store import MemoryStore
 from bridge.decision import Effect
 from bridge.errors import Code, Refused
 from bridge.ids import ConversationId, SessionId
 from bridge.limits import Limits
 from bridge.message import Intent, Origin, State
 from bridge.ports.runtime import Prompt
+from bridge.ports.store import Change
+from bridge.session import Session
 from bridge.turn import Failure, FailureKind
 from bridge.views import Receipt, Send
 from tests.fakes.runtime import FakeAgent
@@ -123,6 +126,25 @@ async def test_an_inbox_has_room_again_once_something_in_it_is_settled() -> None
         assert (await on.refused("tool", "3")).code is Code.INBOX_FULL
         assert await on.exchange.ack(tool, [first.message_id]) == [first.message_id]
         await on.send("tool", "3")
+
+
+async def test_of_many_sends_at_once_each_is_planned_once() -> None:
+    class Counting(MemoryStore):
+        commits = 0
+
+        async def session(self, session: SessionId) -> Session | None:
+            await asyncio.sleep(0)
+            return await super().session(session)
+
+        async def commit(self, change: Change) -> None:
+            self.commits += not change.empty
+            await super().commit(change)
+
+    store = Counting()
+    async with stage(session("tool", agent=None), store=store, limits=Limits(pair_messages=100)) as on:
+        before = store.commits
+        await asyncio.gather(*(on.send("tool", "hello", wake=False) for _ in range(50)))
+        assert store.commits - before == 50
 
 
 async def test_sixty_senders_at_once_never_overfill_an_inbox() -> None:
