@@ -5,7 +5,7 @@ from dataclasses import replace
 from bridge import wording
 from bridge.flow.ledger import Work
 from bridge.flow.settlement import answer, answer_late, close, closing_of, notify_sender, park, pending, settle
-from bridge.ids import handle_of
+from bridge.ids import MessageId, handle_of
 from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.ports.runtime import Result
 from bridge.post import PostKind
@@ -15,6 +15,8 @@ from bridge.turn import Failure, FailureKind, Turn, TurnState
 
 _ENDED_BY_OTHERS = frozenset({Answer.EXPIRED, Answer.CANCELLED, Answer.FAILED})
 """How a request closes without a word of the session that was asked."""
+
+_STOPPED = "stopped by a person"
 
 NOTICES = 2
 """How often an unread input is announced before it fails."""
@@ -37,9 +39,11 @@ async def end_turn(work: Work, turn: Turn, result: Result) -> None:
             await _completed(work, ended, taken, result.final)
         case TurnState.CANCELLED:
             await _stopped(work, ended, taken)
+            await _abandon(work, ended, taken, _STOPPED)
         case _:
             failure = result.failure or Failure(FailureKind.CRASH, "the turn ended without a result")
             await _failed(work, ended, taken, failure)
+            await _abandon(work, ended, taken, f"the turn failed: {failure.detail}")
     word = {TurnState.COMPLETED: "done", TurnState.CANCELLED: "stopped"}.get(state, "failed")
     await work.revise(f"progress:{turn.id}", f"{word} after {work.now - turn.started_at:.0f} s")
     work.then(lambda: work.wake.lane(turn.session))
@@ -60,6 +64,7 @@ async def lose_turn(work: Work, turn: Turn, reason: str = "the bridge stopped in
         await _park_inputs(work, lost, taken, reason)
     else:
         _requeue(work, taken, due_at=work.now, reason="its turn was lost before it began")
+    await _abandon(work, lost, taken, reason)
     await work.revise(f"progress:{turn.id}", f"interrupted: {reason}")
 
 
@@ -81,7 +86,8 @@ async def _completed(work: Work, turn: Turn, taken: list[Message], final: str) -
         else:
             unread.append(message)
             await settle(work, message, Outcome.FAILED, reason="it was not read, though announced twice")
-    await _close_read_requests(work, turn, taken, unread)
+    read = [one for one in taken if one not in unread]
+    await _close_read_requests(work, turn, [*read, *await _acknowledged(work, turn)])
     final = final.strip()
     if not unread:
         await _answer(work, turn, final)
@@ -101,28 +107,51 @@ async def _answer(work: Work, turn: Turn, final: str) -> None:
         await answer_late(work, request, final)
 
 
-async def _close_read_requests(work: Work, turn: Turn, taken: list[Message], unread: list[Message]) -> None:
+async def _close_read_requests(work: Work, turn: Turn, read: list[Message]) -> None:
     """Of what was read beside the input that the turn acted for, nothing but a reply was an answer; and what was
     asked on behalf of another input has been used up."""
-    for message in taken:
-        closed = await closing_of(work, message)
-        concerned = closed.parent if closed is not None else message.id
-        if message in unread or concerned is None or concerned == turn.acts_for:
-            continue
-        request = await work.request(concerned)
-        if request is not None and request.open and not await pending(work, request.id):
-            await close(work, request, Answer.NO_REPLY)
+    for message in read:
+        concerned = await _concerned(work, message)
+        if concerned != turn.acts_for:
+            await _close_unless_pending(work, concerned, Answer.NO_REPLY)
+
+
+async def _abandon(work: Work, turn: Turn, taken: list[Message], reason: str) -> None:
+    """What the agent had acknowledged in a turn that came to nothing is not run again, so that nothing would ever
+    answer it, unless another input of the turn comes back to it."""
+    to_come = [await _concerned(work, message) for message in taken]
+    for message in await _acknowledged(work, turn):
+        concerned = await _concerned(work, message)
+        if concerned not in to_come:
+            await _close_unless_pending(work, concerned, Answer.FAILED, reason)
+
+
+async def _acknowledged(work: Work, turn: Turn) -> list[Message]:
+    """What the agent has settled itself in this turn."""
+    read = await work.store.read_by(turn.session, turn.started_at)
+    return [one for one in read if one.turn == turn.id and one.state is State.SETTLED]
+
+
+async def _concerned(work: Work, message: Message) -> MessageId | None:
+    """What reading a message works on: itself or, where it closes a request, what that was asked on behalf of."""
+    closed = await closing_of(work, message)
+    return closed.parent if closed is not None else message.id
+
+
+async def _close_unless_pending(work: Work, ident: MessageId | None, state: Answer, reason: str | None = None) -> None:
+    request = await work.request(ident) if ident is not None else None
+    if request is not None and request.open and not await pending(work, request.id):
+        await close(work, request, state, reason=reason)
 
 
 async def _stopped(work: Work, turn: Turn, taken: list[Message]) -> None:
-    reason = "stopped by a person"
     for message in taken:
         if message.id not in turn.inputs:
-            _requeue(work, [message], due_at=work.now, reason=reason)
+            _requeue(work, [message], due_at=work.now, reason=_STOPPED)
         elif message.from_person:
-            await settle(work, message, Outcome.CANCELLED, reason=reason)
+            await settle(work, message, Outcome.CANCELLED, reason=_STOPPED)
         else:
-            await park(work, message, turn.place, reason, life_s=work.limits.message_life_s)
+            await park(work, message, turn.place, _STOPPED, life_s=work.limits.message_life_s)
 
 
 async def _failed(work: Work, turn: Turn, taken: list[Message], failure: Failure) -> None:

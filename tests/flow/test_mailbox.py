@@ -9,6 +9,7 @@ from bridge.errors import Code, Refused
 from bridge.limits import Limits
 from bridge.message import Intent, Origin, Outcome, State
 from bridge.ports.runtime import Prompt, Result
+from bridge.request import Answer
 from bridge.turn import Failure, FailureKind
 from bridge.views import Mail, Received
 from tests.fakes.runtime import FakeAgent
@@ -130,6 +131,67 @@ async def test_an_agent_may_acknowledge_in_its_turn_and_its_final_text_still_ans
         await on.quiet()
         assert (await on.message(sent.message_id)).outcome is Outcome.ACKED
         assert texts(await on.inbox()) == ["the answer"]
+
+
+async def test_a_request_acknowledged_beside_the_turns_input_closes_with_it_as_no_reply() -> None:
+    async with stage(session("career")) as on:
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            mails = (await on.tools(agent).receive()).messages
+            await on.tools(agent).ack(*(mail.message_id for mail in mails))
+            return "the answer"
+
+        on.agent("career", career)
+        beside = await on.send("career", "when you have time", wake=False)
+        sent = await on.send("career", "work")
+        await on.quiet()
+        assert (await on.request(sent.message_id)).state is Answer.ANSWERED
+        assert (await on.request(beside.message_id)).state is Answer.NO_REPLY
+
+
+async def test_a_request_acknowledged_in_a_turn_that_came_to_nothing_is_told_to_have_failed() -> None:
+    async with stage(session("career")) as on:
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> Result:
+            (mail,) = (await on.tools(agent).receive()).messages
+            await on.tools(agent).ack(mail.message_id)
+            return Result("", "error", Failure(FailureKind.CRASH, "it died", retryable=True))
+
+        on.agent("career", career)
+        sent = await on.send("career", "work")
+        await on.clock.advance(600)
+        assert len(on.runtime.prompts) == 1, "what was acknowledged is not run again"
+        request = await on.request(sent.message_id)
+        assert (request.state, request.reason) == (Answer.FAILED, "the turn failed: it died")
+        assert len(await on.inbox()) == 1
+
+
+async def test_an_answer_acknowledged_in_a_stopped_turn_leaves_nobody_waiting_for_what_it_was_for() -> None:
+    async with stage(session("desk"), session("career")) as on:
+        acknowledged = asyncio.Event()
+
+        async def desk(agent: FakeAgent, prompt: Prompt) -> str:
+            (mail,) = (await on.tools(agent).receive()).messages
+            if mail.intent is Intent.REQUEST:
+                await on.tools(agent).send("career", "is it real?")
+                return "asked"
+            await on.tools(agent).ack(mail.message_id)
+            acknowledged.set()
+            await asyncio.Event().wait()
+            return ""
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).receive()
+            return "yes"
+
+        on.agent("desk", desk)
+        on.agent("career", career)
+        sent = await on.send("desk", "find out")
+        await acknowledged.wait()
+        assert (await on.request(sent.message_id)).open
+        await on.say("desk", "/stop")
+        await on.quiet()
+        assert (await on.request(sent.message_id)).state is Answer.FAILED
 
 
 async def test_only_the_holder_of_a_lease_acknowledges() -> None:
