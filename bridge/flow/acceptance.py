@@ -83,7 +83,7 @@ async def accept(
         work.key(Key(sender.id, send.key, digest(send, recipient.id), ident))
     _record(work, caller, send, message, decision)
     receipt = await receipt_of(work, message, duplicate=False)
-    await _show(work, message, receipt)
+    await _show(work, message, recipient, receipt)
     work.then(lambda: work.wake.mail(recipient.id))
     if message.wake:
         work.then(lambda: work.wake.lane(recipient.id))
@@ -152,11 +152,12 @@ def _record(work: Work, caller: Caller, send: Send, message: Message, decision: 
     )
 
 
-async def _show(work: Work, message: Message, receipt: Receipt) -> None:
+async def _show(work: Work, message: Message, recipient: Session, receipt: Receipt) -> None:
     """Both places show a handoff. The first revision is soon followed by another where it wakes its
     recipient at once; the outbox sends the newest one only."""
-    busy = await work.store.live_turn(message.recipient) is not None
-    status = wording.queued_status(receipt.position, wake=message.wake, busy=busy)
+    resting = recipient.rested and not message.from_person
+    busy = resting or await work.store.live_turn(recipient.id) is not None
+    status = wording.queued_status(receipt.position, wake=message.wake and recipient.runs, busy=busy)
     line = wording.sent_line(message.recipient, message.text, status)
     await work.show(f"handoff:{message.id}:from", message.place, PostKind.HANDOFF, line, message=message.id)
     await work.show(

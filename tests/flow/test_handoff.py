@@ -53,6 +53,23 @@ async def test_a_program_with_a_place_sees_its_handoff_and_the_answer_there() ->
         assert [mail.text for mail in await on.inbox("build")] == ["yes"]
 
 
+async def test_a_handoff_says_waking_only_where_a_turn_can_begin() -> None:
+    async with stage(session("desk"), session("tool", agent=None), session("career")) as on:
+        await on.say("career", "/stop")
+
+        async def desk(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).send("tool", "build it")
+            await on.tools(agent).send("career", "look at it")
+            return "done"
+
+        on.agent("desk", desk)
+        await on.say("desk", "go")
+        await on.quiet()
+        shown = on.chat.texts(room("desk"))
+        assert "→ tool: build it\n· in its inbox; it waits to be read" in shown
+        assert "→ career: look at it\n· queued, 1st in line" in shown
+
+
 async def test_ten_handoffs_to_a_busy_session_run_one_by_one_in_order() -> None:
     async with stage(session("career")) as on:
         seen: list[str] = []
