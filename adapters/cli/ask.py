@@ -11,6 +11,7 @@ from adapters.cli import exits
 from adapters.cli.connection import Connection, Dropped, NoBridge, quoted
 from adapters.cli.output import note, record, say
 from adapters.cli.plain import one_line, visible
+from adapters.cli.reading import where
 from adapters.cli.text import text_of
 from bridge.errors import Refused
 
@@ -34,7 +35,7 @@ def ask(bridge: Connection, options: argparse.Namespace) -> int:
     elif view["reply"]:
         say(visible(view["reply"]["text"]))
     if view["answer"] == "open":
-        note(f"no answer within {options.timeout:g} s. {_later(view, key)}")
+        note(f"No answer within {options.timeout:g} s. {_later(view, key)}")
     else:
         _explain(view)
         _mark_read(bridge, view)
@@ -64,7 +65,7 @@ class _Question:
                     if self.seen is None:
                         raise
                     return self.seen
-                self.life.show("the bridge went away; waiting for it")
+                self.life.show("the bridge went away; it is asked again once it is back")
                 time.sleep(_RETRY_S)
 
     def _attempt(self) -> dict[str, Any]:
@@ -83,9 +84,7 @@ class _Question:
                 self.seen = self._bridge.get(f"/v1/answers/{quoted(self.seen['message_id'])}")
         except (NoBridge, Dropped, Refused):
             return  # the wait itself hears of it
-        position = f", position {self.seen['position']}" if self.seen["position"] else ""
-        held = ": a person must approve it" if self.seen["state"] == "held" else ""
-        self.life.show(f"{self.seen['state']}{position}{held}")
+        self.life.show(where(self.seen))
 
 
 class _Life:
@@ -98,9 +97,11 @@ class _Life:
         self._last = ""
 
     def show(self, state: str) -> None:
-        line = f"waiting for {self._to}: {state}"
+        line = f"waiting for {self._to}: {one_line(state)}"
         if self.rewritten:
-            sys.stderr.write(f"\r\x1b[K{line} ({time.monotonic() - self._began:.0f} s)")
+            timed = f"{line} ({time.monotonic() - self._began:.0f} s)"
+            # What is wider than the screen could not be wiped away again.
+            sys.stderr.write(f"\r\x1b[K{timed[: _width() - 1]}")
             sys.stderr.flush()
         elif line != self._last:
             note(line)
@@ -112,9 +113,16 @@ class _Life:
             sys.stderr.flush()
 
 
+def _width() -> int:
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except OSError:
+        return 80
+
+
 def _later(view: dict[str, Any] | None, key: str) -> str:
-    which = f"The question {view['message_id']} ({view['state']})" if view else "The question"
-    return f"{which} stays open: the answer will be in `tieline inbox`; to wait on, repeat the command with --key {key}"
+    which = f"The question {view['message_id']} stays open: {where(view)}." if view else "The question stays open."
+    return f"{which}\nIts answer will be in `tieline inbox`; to wait on, repeat the command with --key {key}"
 
 
 def _explain(view: dict[str, Any]) -> None:

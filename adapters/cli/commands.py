@@ -5,9 +5,9 @@ import os
 import time
 from typing import Any
 
-from adapters.cli import exits
+from adapters.cli import exits, reading
 from adapters.cli.connection import Connection, Dropped, NoBridge, quoted, utf8
-from adapters.cli.output import columns, record, say
+from adapters.cli.output import columns, note, record, say
 from adapters.cli.plain import one_line
 from adapters.cli.text import text_of
 
@@ -27,8 +27,8 @@ def status(bridge: Connection, options: argparse.Namespace) -> int:
     if options.json:
         record(found)
         return exits.OK
-    for name, value in found.items():
-        say(f"{name:16} {_value(value)}")
+    for name, value in reading.status(found):
+        say(f"{name:9} {one_line(value)}")
     return exits.OK
 
 
@@ -46,7 +46,7 @@ def sessions(bridge: Connection, options: argparse.Namespace) -> int:
         return exits.OK
     shown = ("id", "kind", "activity", "reachable", "unsettled", "places", "title")
     rows = [[_value(one[key]) for key in shown] for one in found]
-    columns(["SESSION", "KIND", "ACTIVITY", "REACHABLE", "MAIL", "PLACES", "TITLE"], rows)
+    columns([["SESSION", "KIND", "ACTIVITY", "REACHABLE", "MAIL", "PLACES", "TITLE"], *rows])
     return exits.OK
 
 
@@ -54,8 +54,7 @@ def new_session(bridge: Connection, options: argparse.Namespace) -> int:
     wanted = {
         "handle": options.handle,
         "agent": options.agent,
-        # The bridge works in another directory than the person who types this.
-        "cwd": None if options.cwd is None else os.path.abspath(os.path.expanduser(options.cwd)),
+        "cwd": None if options.cwd is None else _directory(options.cwd),
         "place": options.place,
         "title": options.title,
     }
@@ -65,7 +64,8 @@ def new_session(bridge: Connection, options: argparse.Namespace) -> int:
     if options.json:
         record(made)
     else:
-        say(f"{made['id']} is ready ({made['kind']}, mail: {made['reachable']})")
+        what = "mail with --wake starts its agent" if made["reachable"] == "wake" else "its mail waits to be read"
+        say(f"{made['id']} is ready: {what}")
     return exits.OK
 
 
@@ -83,10 +83,9 @@ def send(bridge: Connection, options: argparse.Namespace) -> int:
     if options.json:
         record(receipt)
         return exits.OK
-    where = f", position {receipt['position']}" if receipt["position"] else ""
+    waits = "; it waits to be read" if receipt["state"] == "queued" and not receipt["wake"] else ""
     again = " (sent before, with the same key)" if receipt["duplicate"] else ""
-    held = "; a person must approve it" if receipt["state"] == "held" else ""
-    say(f"{receipt['message_id']} to {receipt['to']}: {receipt['state']}{where}{held}{again}")
+    say(f"{receipt['message_id']} to {receipt['to']}: {reading.where(receipt)}{waits}{again}")
     return exits.OK
 
 
@@ -114,14 +113,19 @@ def trace(bridge: Connection, options: argparse.Namespace) -> int:
         for step in steps:
             record(step)
         return exits.OK
-    rows = [[_value(step[key]) for key in ("at", "step", "session", "detail")] for step in steps]
-    columns(["AT", "STEP", "SESSION", "DETAIL"], rows)
+    columns(list(reading.trace(steps)))
     return exits.OK
+
+
+def _directory(path: str) -> str:
+    """As an absolute path, for the bridge works in another directory than the person who types it."""
+    absolute = os.path.abspath(os.path.expanduser(path))
+    if not os.path.isdir(absolute):
+        note(f"{absolute} is no directory yet: make it, or the agent cannot start")
+    return absolute
 
 
 def _value(value: Any) -> str:
     if value is None or value == []:
         return "-"
-    if isinstance(value, dict):
-        return " ".join(f"{key}={_value(one)}" for key, one in value.items())
     return one_line(", ".join(map(str, value)) if isinstance(value, list) else str(value))

@@ -41,7 +41,7 @@ def connect(path: str) -> socket.socket:
         connection.connect(name)
     except OSError as error:
         connection.close()
-        raise NoBridge(f"no bridge answers at {path} ({error.strerror or error}); start it with: tieline run") from None
+        raise NoBridge(f"no bridge answers at {path} ({error.strerror or error})") from None
     finally:
         if directory >= 0:
             os.close(directory)

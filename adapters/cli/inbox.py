@@ -1,13 +1,14 @@
 """`tieline inbox`: what waits to be read, and what arrives."""
 
 import argparse
+import sys
 import time
 from typing import Any, NoReturn
 
-from adapters.cli import exits
+from adapters.cli import exits, reading
 from adapters.cli.connection import Connection, Dropped, NoBridge
 from adapters.cli.output import note, record, say
-from adapters.cli.plain import indented, one_line
+from adapters.cli.plain import indented
 
 _WAIT_S = 25
 _RETRY_S = 1.0
@@ -20,8 +21,8 @@ def inbox(bridge: Connection, options: argparse.Namespace) -> int:
         _show(mail, options)
     if options.follow:
         _follow(bridge, options, _ids(found))
-    if not found and not options.json:
-        note("no mail")
+    if not options.json:
+        _hint(found, options)
     return exits.OK
 
 
@@ -47,6 +48,16 @@ def _follow(bridge: Connection, options: argparse.Namespace, known: set[str]) ->
             time.sleep(_RETRY_S)
 
 
+def _hint(found: list[dict[str, Any]], options: argparse.Namespace) -> None:
+    """What to do next, for a person."""
+    if not found:
+        note("no mail")
+    elif options.take:
+        note("taken; settle it with: tieline ack ID, else it comes again")
+    elif sys.stdout.isatty():
+        note("settle what you have read with: tieline ack ID")
+
+
 def _ids(mail: list[dict[str, Any]]) -> set[str]:
     return {one["message_id"] for one in mail}
 
@@ -67,6 +78,4 @@ def _show(mail: dict[str, Any], options: argparse.Namespace) -> None:
     if options.json:
         record(mail)
         return
-    late = " late" if mail["late"] else ""
-    head = f"{mail['message_id']}  {mail['from']}  {mail['intent']}{late}  {mail['state']}  {mail['accepted_at']}"
-    say(f"{one_line(head)}  [{mail['origin']}]\n{indented(mail['text'])}")
+    say(f"{reading.mail(mail)}\n{indented(mail['text'])}")

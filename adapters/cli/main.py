@@ -39,13 +39,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(arguments)
     except UsageError as error:
-        output.refused(Refused(Code.INVALID_REQUEST, str(error)), as_json=as_json)
+        refusal = Refused(Code.INVALID_REQUEST, error.reason, remedy=f"See: {error.program} --help")
+        output.refused(refusal, as_json=as_json)
         return exits.USAGE
     except Refused as refusal:
         output.refused(refusal, as_json=as_json)
         return exits.of_refusal(refusal.code)
-    except (NoBridge, Dropped) as error:
+    except NoBridge as error:
         output.refused(Refused(Code.UNAVAILABLE, str(error), remedy="Start the bridge: tieline run"), as_json=as_json)
+        return exits.NO_BRIDGE
+    except Dropped as error:
+        remedy = "See whether it runs: tieline status; start it with: tieline run"
+        output.refused(Refused(Code.UNAVAILABLE, str(error), remedy=remedy), as_json=as_json)
         return exits.NO_BRIDGE
     except KeyboardInterrupt:
         return exits.INTERRUPTED
@@ -56,9 +61,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    parser = build()
+    if not arguments:
+        parser.print_help(sys.stderr)
+        return exits.USAGE
     try:
-        options = build().parse_args(arguments)
-    except SystemExit as ended:  # --help
+        options = parser.parse_args(arguments)
+    except SystemExit as ended:  # --help, --version
         return int(ended.code or 0)
     path = socket_path(os.environ)
     token = os.environ.get("TIELINE_TOKEN") or None
@@ -68,6 +77,6 @@ def _run(arguments: Sequence[str]) -> int:
         return pipe(path, token)
     command = _COMMANDS.get(options.command)
     if command is None:
-        raise UsageError(f"{options.command} is not a command of a running bridge")
+        raise UsageError(f"{options.command} is not a command of a running bridge", parser.prog)
     session = getattr(options, "session", None) or os.environ.get("TIELINE_SESSION") or None
     return command(Connection(path, token, session), options)

@@ -31,10 +31,10 @@ def refused(refusal: Refused, *, as_json: bool) -> None:
     note(f"{refusal.code}: {refusal.reason}{rule}\n{refusal.remedy}")
 
 
-def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def columns(rows: Sequence[Sequence[str]]) -> None:
     """Aligned columns; the last one is as long as it likes."""
-    shown = [head, *([one_line(cell) for cell in row] for row in rows)]
-    widths = [max(len(row[index]) for row in shown) for index in range(len(head) - 1)]
+    shown = [[one_line(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)][:-1]
     for row in shown:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         say("  ".join([*cells, row[-1]]).rstrip())

@@ -7,12 +7,25 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 class UsageError(Exception):
-    """The arguments make no sense; the text says why."""
+    """The arguments make no sense. `program` is what has a help about it."""
+
+    def __init__(self, reason: str, program: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.program = program
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; see: {self.prog} --help")
+        raise UsageError(message, self.prog)
+
+
+class _Version(argparse.Action):
+    def __call__(self, *_: object) -> NoReturn:
+        from importlib.metadata import version  # noqa: PLC0415 - slow to load
+
+        print(f"tieline {version('tieline')}")
+        raise SystemExit(0)
 
 
 def seconds(text: str) -> float:
@@ -29,6 +42,7 @@ def seconds(text: str) -> float:
 
 def build() -> argparse.ArgumentParser:
     parser = _Parser(prog="tieline", description="Lets one agent session hand work to another.", allow_abbrev=False)
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
 
     def command(name: str, summary: str, *, speaks: bool = False) -> argparse.ArgumentParser:

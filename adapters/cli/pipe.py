@@ -23,7 +23,7 @@ def pipe(path: str, token: str | None) -> int:
     try:
         bridge = connect(path)
     except NoBridge as error:
-        note(str(error))
+        note(f"{error}; start it with: tieline run")
         return exits.NO_BRIDGE
     client_ended = threading.Event()
     with bridge:

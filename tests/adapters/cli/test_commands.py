@@ -106,6 +106,7 @@ async def test_a_session_is_made_in_the_directory_of_who_asks_and_never_by_an_ag
     assert done.code == 0
     assert set(done.records[0]) == KEYS["sessions"]
     assert (done.records[0]["cwd"], done.records[0]["places"]) == (str(Path.cwd() / "work"), ["cli:made"])
+    assert done.err == f"{Path.cwd() / 'work'} is no directory yet: make it, or the agent cannot start\n"
 
 
 @pytest.mark.parametrize("text", ["zażółć 🎉\n\n", "", " \t", "a\r\nb", "-- --json"])

@@ -1,5 +1,7 @@
 """Scripts act on exit codes: each means one thing, with and without --json."""
 
+from importlib.metadata import version
+
 import pytest
 
 from adapters.cli import exits
@@ -70,6 +72,7 @@ async def test_wrong_arguments_are_an_invalid_request(idle_shell: Shell, argumen
     structured = await idle_shell.run(*arguments, "--json")
     assert structured.code == 64
     assert structured.records[0]["error"]["code"] == "invalid_request"
+    assert "--help" in structured.records[0]["error"]["remedy"]
 
 
 COMMANDS = [
@@ -90,7 +93,7 @@ COMMANDS = [
 async def test_without_a_bridge_every_command_says_so(idle_shell: Shell, arguments: tuple[str, ...]) -> None:
     plain = await idle_shell.run(*arguments)
     assert (plain.code, plain.out) == (69, "")
-    assert "tieline run" in plain.err
+    assert plain.err.count("tieline run") == 1
     structured = await idle_shell.run(*arguments, "--json")
     assert (structured.code, structured.records[0]["error"]["code"]) == (69, "unavailable")
 
@@ -100,6 +103,17 @@ async def test_help_lists_every_command(idle_shell: Shell) -> None:
     assert (done.code, done.err) == (0, "")
     for name in ("run", "demo", "mcp", *(arguments[0] for arguments in COMMANDS)):
         assert f"    {name} " in done.out
+
+
+async def test_no_command_at_all_shows_the_help(idle_shell: Shell) -> None:
+    done = await idle_shell.run()
+    assert (done.code, done.out) == (64, "")
+    assert done.err == (await idle_shell.run("--help")).out
+
+
+async def test_the_version_is_told(idle_shell: Shell) -> None:
+    done = await idle_shell.run("--version")
+    assert (done.code, done.out) == (0, f"tieline {version('tieline')}\n")
 
 
 async def test_a_fault_of_the_bridge_is_temporary(shell: Shell, exchange: MemoryExchange) -> None:

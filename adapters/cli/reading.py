@@ -1,0 +1,97 @@
+"""What people read where scripts get JSON: the same facts, in the order and the words of a person."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from adapters.cli.plain import one_line
+
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
+_NOT_TOLD = frozenset({"message_id", "epoch", "receipt", "reply", "turn", "verbs"})
+"""Details of a step that only programs can use; `--json` has them."""
+
+_WHERE = {
+    "held": "held until a person approves it",
+    "leased": "at work",
+    "parked": "set aside until its people decide",
+}
+
+
+def lasted(seconds: float) -> str:
+    """`7 s`, `3 min`, `5 h`, `2 d`: the greatest unit, rounded down."""
+    for size, unit in _UNITS:
+        if seconds >= size:
+            return f"{seconds // size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def status(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    waiting = found["oldest_queued_s"]
+    return [
+        ("bridge", f"{found['version']}, pid {found['pid']}, up {lasted(found['uptime_s'])}"),
+        ("profile", found["profile"]),
+        ("store", found["store"]),
+        ("telegram", _telegram(found["telegram"])),
+        ("sessions", f"{found['sessions']}"),
+        ("turns", f"{found['turns']} running"),
+        ("queued", f"{found['queued']}" + ("" if waiting is None else f", the oldest for {lasted(waiting)}")),
+    ]
+
+
+def _telegram(health: Mapping[str, Any] | None) -> str:
+    if health is None:
+        return "not configured"
+    if not health["ok"]:
+        return f"not ok: {health.get('error') or 'no reason is known'}"
+    age = health["last_poll_age_s"]
+    return "ok" if age is None else f"ok, last heard {lasted(age)} ago"
+
+
+def where(view: Mapping[str, Any]) -> str:
+    """Where a message is, and what holds it up if something does."""
+    state = _WHERE.get(view["state"], view["state"])
+    position = f", position {view['position']}" if view["position"] else ""
+    held_up = view.get("reason") if view["state"] in ("queued", "parked") else None
+    return f"{state}{position}" + (f" ({held_up})" if held_up else "")
+
+
+def mail(one: Mapping[str, Any]) -> str:
+    """The line above a message's text."""
+    late = "late " if one["late"] else ""
+    by = ", written by a person" if one["origin"] == "user" else ""
+    taken = ", taken" if one["state"] == "leased" else ""
+    return one_line(f"{one['message_id']}  {late}{one['intent']} from {one['from']}{by}{taken}  {one['accepted_at']}")
+
+
+def trace(steps: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
+    """A row a step: when, what, with whom, and its details. The first row has the date, the others the time since.
+
+    Where there are several messages each has a number, and its id stands where it was accepted."""
+    from datetime import datetime  # noqa: PLC0415 - no other command needs it
+
+    messages = list(dict.fromkeys(step["detail"].get("message_id") for step in steps))
+    began = datetime.fromisoformat(steps[0]["at"])
+    for step in steps:
+        ident = step["detail"].get("message_id")
+        since = (datetime.fromisoformat(step["at"]) - began).total_seconds()
+        told = _told(step["detail"])
+        row = [steps[0]["at"] if step is steps[0] else f"+{since:.3f} s".rjust(len(steps[0]["at"]))]
+        if len(messages) > 1:
+            row.append(f"#{messages.index(ident) + 1}" if ident else "")
+            told += f" · {ident}" if ident and step["step"] == "accepted" else ""
+        yield [*row, step["step"], step["session"], told]
+
+
+def _told(detail: Mapping[str, Any]) -> str:
+    rule, reason = detail.get("rule"), str(detail.get("reason", ""))
+    skipped = {*_NOT_TOLD, *(("rule",) if rule and str(rule) in reason else ())}
+    return " · ".join(
+        _word(name, value) for name, value in detail.items() if name not in skipped and value is not False
+    )
+
+
+def _word(name: str, value: Any) -> str:
+    if value is True:
+        return name
+    if isinstance(value, str):
+        return one_line(f"{name} {value}" if name in ("rule", "to") else value)
+    return one_line(f"{name} {value}")
