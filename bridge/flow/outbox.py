@@ -1,14 +1,15 @@
 """The outbox: brings every place to what it is to show (invariants 3, 8 and 11).
 
 At each place finals go first, then everything in its order: what has to wait there holds back what is behind
-it. Places do not wait for each other. A post that its chat refuses for good is never sent elsewhere: operators
-are told of it, once a place, and without its text.
+it. Places do not wait for each other, and where their chat takes only so much they take turns. A post that
+its chat refuses for good is never sent elsewhere: operators are told of it, once a place, and without its text.
 """
 
 import asyncio
 import logging
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import count
 
 from bridge import wording
 from bridge.flow.hints import Hints
@@ -30,6 +31,8 @@ class Outbox:
         self._ledger = ledger
         self._hints = hints
         self._busy: set[Place] = set()
+        self._turns = count(1)
+        self._served: dict[Place, int] = {}
 
     async def run(self, chat: Chat) -> None:
         """Delivers to one chat until it is cancelled. Who is cancelled in the middle of a delivery does not know
@@ -40,7 +43,8 @@ class Outbox:
                     hinted.clear()
                     # A delivery that ends while the store is being read is in that picture still: not sent twice.
                     busy = frozenset(self._busy)
-                    for post in _first_by_place(await self._pending(chat.scheme)):
+                    heads = _first_by_place(await self._pending(chat.scheme))
+                    for post in sorted(heads, key=self._turn_of):
                         if post.place not in busy and post.due_at <= self._ledger.clock.now():
                             self._busy.add(post.place)
                             places.create_task(self._next(chat, post))
@@ -49,6 +53,10 @@ class Outbox:
     async def _pending(self, scheme: str) -> list[Post]:
         """Those that have to wait as well: they hold back what is behind them at their place."""
         return await self._ledger.surely(lambda work: work.store.pending_posts(scheme))
+
+    def _turn_of(self, post: Post) -> tuple[bool, int]:
+        """Finals before everything else, and of places the one that has shown nothing for longest."""
+        return post.kind is not PostKind.FINAL, self._served.get(post.place, 0)
 
     async def _next(self, chat: Chat, post: Post) -> None:
         """Delivers what is first at a place. What comes next there is looked up anew, for it may have been
@@ -74,6 +82,7 @@ class Outbox:
             retry_at = self._later(post) if post.attempts + 1 < _DEFECT_ATTEMPTS else None
             await self._not_delivered(chat, post, f"an internal error: {type(defect).__name__}", retry_at)
         else:
+            self._served[post.place] = next(self._turns)
             await self._ledger.surely(lambda work: _delivered(work, post, receipt))
 
     def _later(self, post: Post) -> float:

@@ -76,6 +76,29 @@ async def test_a_place_that_hangs_does_not_hold_up_another() -> None:
         assert sent(on) == ["goes"]
 
 
+async def test_places_take_turns_where_their_chat_takes_only_so_much_and_finals_go_before_them() -> None:
+    async with stage(session("career"), session("finance"), session("desk")) as on:
+        opens_at = 0.0
+
+        def one_a_second(post: Post) -> NotDelivered | None:
+            nonlocal opens_at
+            if on.clock.now() < opens_at:
+                return NotDelivered("slow down", retry_at=opens_at)
+            opens_at = on.clock.now() + 1
+            return None
+
+        on.chat.fault = one_a_second
+        for number in range(4):
+            await show(on, f"c{number}", f"c{number}")
+        for number in range(2):
+            await show(on, f"f{number}", f"f{number}", room("finance"))
+        await on.quiet()
+        await show(on, "final", "final", room("desk"), PostKind.FINAL)
+        for _ in range(8):
+            await on.clock.advance(1)
+        assert sent(on) == ["c0", "final", "f0", "c1", "f1", "c2", "c3"]
+
+
 async def test_a_chat_that_asks_for_a_pause_gets_it_and_the_order_is_kept() -> None:
     async with stage(session("career"), session("finance")) as on:
         tries: list[float] = []
