@@ -168,6 +168,10 @@ class MemoryStore:
     async def live_turns(self) -> list[Turn]:
         return self._all(Turn, lambda turn: turn.live, by=lambda turn: turn.id)
 
+    async def last_turns(self) -> list[Turn]:
+        newest = {turn.session: turn.id for turn in self._all(Turn, lambda turn: True, by=lambda turn: turn.id)}
+        return self._all(Turn, lambda turn: newest[turn.session] == turn.id, by=lambda turn: turn.id)
+
     # Loops and budgets
     async def conversation(self, conversation: ConversationId) -> Conversation | None:
         return self._one(Conversation, conversation)

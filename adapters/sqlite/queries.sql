@@ -111,6 +111,11 @@ SELECT * FROM turns WHERE session = :session AND state IN ('starting', 'running'
 -- name: live_turns
 SELECT * FROM turns WHERE state IN ('starting', 'running') ORDER BY id;
 
+-- name: last_turns
+SELECT turns.* FROM sessions
+JOIN turns ON turns.id = (SELECT max(own.id) FROM turns AS own WHERE own.session = sessions.id)
+ORDER BY turns.id;
+
 -- name: conversation
 SELECT * FROM conversations WHERE id = :conversation;
 

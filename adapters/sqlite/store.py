@@ -160,6 +160,9 @@ class SqliteStore:
     async def live_turns(self) -> list[Turn]:
         return await self._reader.all(Turn, "live_turns")
 
+    async def last_turns(self) -> list[Turn]:
+        return await self._reader.all(Turn, "last_turns")
+
     # Loops and budgets
     async def conversation(self, conversation: ConversationId) -> Conversation | None:
         return await self._reader.one(Conversation, "conversation", conversation=conversation)

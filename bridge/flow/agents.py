@@ -113,7 +113,7 @@ class Agents:
         return next((session for session, process in self._processes.items() if process.pid in pids), None)
 
     async def end(self, process: Process) -> None:
-        """Makes sure that the agent of a turn that an earlier bridge ran is gone."""
+        """Makes sure that an agent of an earlier bridge is gone."""
         await self._runtime.end(process)
 
     def configured(self, agent: str) -> bool:

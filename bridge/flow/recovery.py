@@ -9,14 +9,15 @@ from bridge.turn import Turn
 
 
 async def recover(ledger: Ledger, agents: Agents) -> None:
-    """Ends the agents of turns that an earlier bridge ran, all at once, and gives back or parks the inputs of each
-    once its agent is gone."""
+    """Ends the agents that an earlier bridge has left, idle ones too, all at once. The inputs of each running turn are
+    given back or parked once its agent is gone."""
     async with asyncio.TaskGroup() as recovering:
-        for turn in await ledger.store.live_turns():
+        for turn in await ledger.store.last_turns():
             recovering.create_task(_recover(ledger, agents, turn))
 
 
 async def _recover(ledger: Ledger, agents: Agents, turn: Turn) -> None:
     if turn.process is not None:
         await agents.end(turn.process)
-    await ledger.surely(lambda work: lose_turn(work, turn))
+    if turn.live:
+        await ledger.surely(lambda work: lose_turn(work, turn))

@@ -187,6 +187,10 @@ class Store(Protocol):
 
     async def live_turns(self) -> list[Turn]: ...
 
+    async def last_turns(self) -> list[Turn]:
+        """The newest turn of each session, by id. A live one is always the newest."""
+        ...
+
     # Loops and budgets
     async def conversation(self, conversation: ConversationId) -> Conversation | None: ...
 

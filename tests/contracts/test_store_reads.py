@@ -265,6 +265,22 @@ async def test_live_turns_are_those_that_start_or_run(store: Store) -> None:
     assert await store.live_turn(DESK) is None
 
 
+async def test_the_last_turns_are_the_newest_of_each_session(store: Store) -> None:
+    assert await store.last_turns() == []
+    over = {"state": TurnState.COMPLETED, "ended_at": 30.0}
+    await store.commit(
+        Change(
+            puts=[
+                *(session(one) for one in (CAREER, FINANCE, DESK)),
+                turn("t-3", session=CAREER, **over),
+                turn("t-1", session=FINANCE),
+                turn("t-2", session=CAREER, **over),
+            ]
+        )
+    )
+    assert [one.id for one in await store.last_turns()] == ["t-1", "t-3"]
+
+
 async def test_pending_posts_of_a_place_come_finals_first_then_as_they_were_made(store: Store) -> None:
     there = Place("web:there")
     await store.commit(

@@ -285,3 +285,15 @@ async def test_the_agents_of_a_dead_bridge_are_ended_side_by_side() -> None:
     async with stage(*sessions, store=store, clock=clock, runtime=Slow()) as on:
         assert len(on.runtime.ended_processes) == len(handles)
         assert await store.live_turns() == []
+
+
+async def test_the_idle_agent_of_a_dead_bridge_is_ended_before_another_has_its_context() -> None:
+    world = World()
+    async with world.bridge() as on:
+        on.agent("career", working(on))
+        await on.say("career", "one")
+        await on.quiet()
+        (idle,) = on.runtime.born
+    async with world.bridge() as on:
+        assert on.runtime.ended_processes == [idle]
+        assert on.runtime.launches == []

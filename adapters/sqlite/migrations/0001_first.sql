@@ -123,6 +123,7 @@ CREATE TABLE turns (
 ) STRICT;
 
 CREATE UNIQUE INDEX turns_live ON turns (session) WHERE state IN ('starting', 'running');
+CREATE INDEX turns_by_session ON turns (session, id);
 
 CREATE TABLE conversations (
     id TEXT PRIMARY KEY,
