@@ -56,7 +56,7 @@ class ReplyView:
 @dataclass(frozen=True, slots=True)
 class AnswerView:
     """How a request stands. `state` and `position` say where the question itself is by now; `reason` why it
-    closed without an answer."""
+    closed without an answer, or what holds it up while it is open."""
 
     message_id: MessageId
     conversation_id: ConversationId

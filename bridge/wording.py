@@ -8,6 +8,8 @@ from bridge.errors import Refused
 from bridge.ids import Place, SessionId, handle_of
 from bridge.message import Message, Outcome
 from bridge.request import Answer
+from bridge.session import Session
+from bridge.views import SessionView
 
 MAIL_NOTICE = (
     "[Tieline] Mail from another session is waiting for you. This notice comes from the bridge, not from your "
@@ -60,17 +62,40 @@ def received_line(message: Message, status: str) -> str:
     return f"← {handle_of(message.sender)}: {short(message.text)}\n· {status}"
 
 
-def queued_status(position: int, *, wake: bool, busy: bool) -> str:
+def obstacle(session: Session, *, by_person: bool) -> str | None:
+    """What keeps a session from beginning a turn for a message, whatever is in line before it."""
+    if session.paused is not None:
+        return "paused until its people set it right"
+    if session.rested and not by_person:
+        return "stopped until its people resume it"
+    return None
+
+
+WOKEN = "woken"
+
+
+def queued_status(position: int, *, wake: bool, busy: bool, obstacle: str | None) -> str:
+    """Whoever is first in line of an idle session is as good as woken: that is said once, not twice in a moment."""
     if not wake:
         return "in its inbox; it waits to be read"
-    if position == 1 and not busy:
-        return "waking it"
-    return f"queued, {ordinal(position)} in line"
+    if position == 1 and not busy and obstacle is None:
+        return WOKEN
+    return f"queued, {ordinal(position)} in line" + (f"; {obstacle}" if obstacle else "")
 
 
 def refused_status(refused: Refused) -> str:
-    by = f" (rule: {refused.rule})" if refused.rule and refused.rule not in refused.reason else ""
-    return f"refused: {refused.code} – {refused.reason}{by}"
+    return f"refused: {refused.code} – {refused.reason}{_by_rule(refused)}"
+
+
+def _by_rule(refused: Refused) -> str:
+    """The rule, where the reason does not name it and it is one: a limit's name or a line of the operator's file."""
+    named = refused.rule if refused.rule != "no-rule" and refused.rule not in (None, refused.code) else None
+    return f" (rule: {named})" if named and named not in refused.reason else ""
+
+
+def refused_text(refused: Refused) -> str:
+    """A refusal as it is told to the person who asked for something."""
+    return f"Not done ({refused.code}): {refused.reason}{_by_rule(refused)}. {refused.remedy}"
 
 
 def closing_text(asked: SessionId, state: Answer, reason: str | None) -> str:
@@ -131,5 +156,21 @@ def parked_text(session: SessionId, message: Message, reason: str) -> str:
     return f"{question}\n{short(message.text, 200)}"
 
 
-UNBOUND_OFFER = "No session is bound to this place. An operator can bind one: /bind NAME (see /sessions)."
+_ACTIVITIES = {"thinking": "at work", "tool_running": "at work with a tool", "errored": "cannot work"}
+
+
+def session_line(view: SessionView) -> str:
+    """A session as a list for people shows it."""
+    mail = f", {counted(view.unsettled, 'open message')}" if view.unsettled else ""
+    return f"{view.title} ({view.id}): {_ACTIVITIES.get(view.activity, view.activity)}{mail}"
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def unbound_offer(place: Place) -> str:
+    return f"No session is bound to this place ({place}). An operator can bind one: /bind NAME (see /sessions)."
+
+
 CONTEXT_LOST = "The agent no longer has its earlier context, and starts afresh."

@@ -36,7 +36,7 @@ class ReplyShown(Shown):
 
 class AnswerShown(Shown):
     """`state` and `position` say where the question is, `answer` how it stands, `reason` why it closed
-    without an answer."""
+    without an answer, or what holds it up."""
 
     message_id: str
     conversation_id: str

@@ -153,11 +153,11 @@ def _record(work: Work, caller: Caller, send: Send, message: Message, decision: 
 
 
 async def _show(work: Work, message: Message, recipient: Session, receipt: Receipt) -> None:
-    """Both places show a handoff. The first revision is soon followed by another where it wakes its
-    recipient at once; the outbox sends the newest one only."""
-    resting = recipient.rested and not message.from_person
-    busy = resting or await work.store.live_turn(recipient.id) is not None
-    status = wording.queued_status(receipt.position, wake=message.wake and recipient.runs, busy=busy)
+    """Both places show a handoff, and whether it has to wait."""
+    busy = await work.store.live_turn(recipient.id) is not None
+    obstacle = wording.obstacle(recipient, by_person=message.from_person)
+    wake = message.wake and recipient.runs
+    status = wording.queued_status(receipt.position, wake=wake, busy=busy, obstacle=obstacle)
     line = wording.sent_line(message.recipient, message.text, status)
     await work.show(f"handoff:{message.id}:from", message.place, PostKind.HANDOFF, line, message=message.id)
     await work.show(

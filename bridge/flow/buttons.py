@@ -14,7 +14,7 @@ class Buttons:
     async def press(self, pressed: Pressed) -> str:
         """Returns what to tell the person. Raises `Refused`."""
         if not pressed.person.operator:
-            raise Refused(Code.NOT_PERMITTED, "only an operator may decide this")
+            raise Refused(Code.NOT_PERMITTED, "only an operator may decide this", remedy="Ask one of them.")
         verb, _, ident = pressed.action.partition(":")
         match verb:
             case "retry":

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
+from bridge import wording
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.flow.admission import Admission
@@ -57,13 +58,12 @@ class Commands:
             if command is None:
                 raise Refused(Code.INVALID_REQUEST, f"there is no command {name[:40]}", remedy="See /help.")
             if command.operators_only and not heard.person.operator:
-                raise Refused(Code.NOT_PERMITTED, f"{name} is for operators", remedy="Ask an operator.")
+                raise Refused(Code.NOT_PERMITTED, f"{name} is for operators", remedy="Ask one of them.")
             said = await command.run(heard, rest)
         except Refused as refused:
             if refused.code is Code.UNAVAILABLE:
                 raise
-            rule = f" Rule: {refused.rule}." if refused.rule else ""
-            said = f"{refused.code}: {refused.reason}.{rule} {refused.remedy}"
+            said = wording.refused_text(refused)
         if said:
             text = said
             await self._ledger.do(lambda work: work.show(f"reply:{heard.key}", heard.place, PostKind.NOTICE, text))
@@ -73,10 +73,11 @@ class Commands:
     async def _send(self, heard: Heard, rest: str) -> str | None:
         """What becomes of it is shown by the handoff's own post."""
         session = await self._here(heard)
-        name, text = _word(rest)
-        if not text:
+        if not rest:
             raise Refused(Code.INVALID_REQUEST, "it takes a session and a text", remedy="Like: /ask career TEXT")
-        to = await self._directory.find(name)
+        to, text = await self._directory.addressed(rest)
+        if not text:
+            raise Refused(Code.INVALID_REQUEST, f"it takes a text for {to.id} too", remedy="Like: /ask career TEXT")
         origin = Origin.USER
         caller = Caller(session.id, origin, place=heard.place, person=heard.person.id, operator=heard.person.operator)
         send = Send(to=to.id, text=text, intent=Intent.REQUEST, wake=True, key=heard.key)
@@ -95,7 +96,7 @@ class Commands:
         stopped, cancelled = await self._control.stop(session.id, everything=everything)
         words = ["The turn is stopped." if stopped else "No turn was running."]
         if everything:
-            words.append(f"{cancelled} queued messages are cancelled.")
+            words.append(f"Cancelled: {wording.counted(cancelled, 'queued message')}.")
         return " ".join([*words, "Peers wait until /resume or your next message."])
 
     async def _resume(self, heard: Heard, rest: str) -> str:
@@ -106,17 +107,17 @@ class Commands:
     async def _new(self, heard: Heard, rest: str) -> str:
         session = await self._here(heard)
         failed = await self._control.renew(session.id)
-        also = f" {failed} requests that it had read are closed as failed." if failed else ""
+        also = f" Closed as failed: {wording.counted(failed, 'request')} that it had read." if failed else ""
         return f"{session.title} starts afresh with your next message.{also}"
 
     async def _status(self, heard: Heard, rest: str) -> str:
         session = await self._here(heard)
-        caller = Caller(session.id, Origin.USER)
-        views, _ = await self._directory.sessions(caller, limit=500)
-        view = next(one for one in views if one.id == session.id)
-        stopped = ", stopped for peers" if session.rested else ""
-        paused = f", paused: {session.paused}" if session.paused else ""
-        return f"{view.title} ({view.id}): {view.activity}{stopped}{paused}, {view.unsettled} unsettled messages"
+        told = [f"{wording.session_line(await self._directory.view(session.id))}."]
+        if session.rested:
+            told.append("It is stopped: peers wait until /resume or your next message.")
+        if session.paused is not None:
+            told.append(f"It is paused: {session.paused}. Set it right, then /resume.")
+        return " ".join(told)
 
     async def _bind(self, heard: Heard, rest: str) -> str:
         if not rest:
@@ -132,7 +133,7 @@ class Commands:
     async def _sessions(self, heard: Heard, rest: str) -> str:
         caller = Caller(await self._speaker(heard), Origin.USER)
         views, more = await self._directory.sessions(caller, active=rest.lower() == "active")
-        lines = [f"{view.title} · {view.id} · {view.activity} · {view.unsettled} unsettled" for view in views]
+        lines = [wording.session_line(view) for view in views]
         if more:
             lines.append("…")
         return "\n".join(lines) or "No sessions."
@@ -150,7 +151,9 @@ class Commands:
         session = await self._ledger.store.session(binding.session) if binding and binding.session else None
         if session is None or session.closed_at is not None:
             raise Refused(
-                Code.UNKNOWN_SESSION, "no session is bound to this place", remedy="An operator can: /bind NAME"
+                Code.UNKNOWN_SESSION,
+                f"no session is bound to this place, {heard.place}",
+                remedy="An operator can bind one: /bind NAME (see /sessions).",
             )
         return session
 

@@ -115,7 +115,7 @@ class Directory:
                 await self._bind(work, where, ident, Source.RUNTIME)
 
         await self._ledger.do(body)
-        return (await self._views([ident]))[0]
+        return await self.view(ident)
 
     async def bind(self, place: Place, session: SessionId) -> None:
         """Raises `not_permitted` for a place that the operator's file binds to another session."""
@@ -196,22 +196,39 @@ class Directory:
     async def find(self, name: str) -> Session:
         """For people: by id, handle or title. Raises `unknown_session`, or `invalid_request` with the choices
         where several have that title."""
-        name = name.strip().removeprefix("@").removeprefix("session:")
+        session, rest = await self.addressed(name)
+        if rest:
+            raise _unknown()
+        return session
+
+    async def addressed(self, text: str) -> tuple[Session, str]:
+        """The session with whose id, handle or title a text begins, and what follows. Raises as `find` does."""
+        name, rest = _split(text.strip().removeprefix("@").removeprefix("session:"), 1)
         ident = address(name, self.profile)
         session = await self._ledger.store.session(ident) if ident else None
         if session is not None and profile_of(session.id) == self.profile:
-            return session
-        titled = [
-            one
-            for one in await self._ledger.store.sessions()
-            if one.title.casefold() == name.casefold() and profile_of(one.id) == self.profile and one.closed_at is None
-        ]
-        if len(titled) > 1:
-            choices = ", ".join(one.id for one in titled)
-            raise Refused(Code.INVALID_REQUEST, f"several sessions are called {name!r}", remedy=f"Choose: {choices}")
+            return session, rest
+        titled = await self._titled(text.strip().removeprefix("@"))
         if not titled:
-            raise unknown_session()
+            raise _unknown()
+        if len(titled) > 1:
+            choices, title = ", ".join(one.id for one, _ in titled), titled[0][0].title
+            raise Refused(Code.INVALID_REQUEST, f"several sessions are called {title!r}", remedy=f"Choose: {choices}")
         return titled[0]
+
+    async def _titled(self, text: str) -> list[tuple[Session, str]]:
+        """The open sessions with whose title a text begins; of titles that begin alike the longest are meant."""
+        found: dict[int, list[tuple[Session, str]]] = {}
+        for session in await self._ledger.store.sessions():
+            words = session.title.casefold().split()
+            begin, rest = _split(text, len(words))
+            mine = profile_of(session.id) == self.profile and session.closed_at is None
+            if mine and words and begin.casefold().split() == words:
+                found.setdefault(len(words), []).append((session, rest))
+        return found[max(found)] if found else []
+
+    async def view(self, session: SessionId) -> SessionView:
+        return (await self._views([session]))[0]
 
     async def open_sessions(self) -> list[SessionId]:
         """Those of the profile that are not closed, by id."""
@@ -264,3 +281,13 @@ class Directory:
             unsettled=unsettled,
             reachable=reachable,
         )
+
+
+def _split(text: str, words: int) -> tuple[str, str]:
+    """So many words, with single spaces, and what follows them."""
+    parts = text.split(maxsplit=words)
+    return " ".join(parts[:words]), parts[words].strip() if len(parts) > words else ""
+
+
+def _unknown() -> Refused:
+    return Refused(Code.UNKNOWN_SESSION, unknown_session().reason, remedy="See /sessions.")

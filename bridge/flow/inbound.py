@@ -84,7 +84,7 @@ class Inbound:
         except Refused as refused:
             if refused.code is Code.UNAVAILABLE:
                 raise
-            return f"{refused.reason}. {refused.remedy}"
+            return f"Not done: {refused.reason}. {refused.remedy}"
 
     async def _say(self, work: Work, heard: Heard) -> None:
         binding = await work.store.binding(heard.place)
@@ -165,7 +165,7 @@ async def _offer(work: Work, heard: Heard, binding: Binding | None) -> None:
         return
     if binding is None:
         work.put(Binding(heard.place, None, Source.RUNTIME, work.now))
-    await work.show(f"offer:{heard.place}", heard.place, PostKind.NOTICE, wording.UNBOUND_OFFER)
+    await work.show(f"offer:{heard.place}", heard.place, PostKind.NOTICE, wording.unbound_offer(heard.place))
 
 
 def _digest(text: str) -> str:

@@ -4,6 +4,7 @@ import asyncio
 from contextlib import nullcontext
 from dataclasses import replace
 
+from bridge import wording
 from bridge.admission import text_shape
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
@@ -143,7 +144,7 @@ class Replies:
             state=message.state,
             answer=request.state if request else Answer.NO_REPLY,
             reply=reply,
-            reason=request.reason if request else message.reason,
+            reason=request.reason if request and not request.open else await _held_up(work, message),
             position=waiting.index(message.id) + 1 if message.id in waiting else 0,
         )
 
@@ -198,6 +199,15 @@ async def _leave(work: Work, withdrawn: Request) -> None:
         return
     if not await pending(work, parent.id):
         await close(work, parent, Answer.FAILED, reason="what was asked on its behalf has been withdrawn")
+
+
+async def _held_up(work: Work, message: Message) -> str | None:
+    """What an open question waits for, beside its turn in the line."""
+    if message.state is not State.QUEUED:
+        return message.reason
+    session = await work.session(message.recipient)
+    obstacle = wording.obstacle(session, by_person=message.from_person) if session is not None else None
+    return message.reason or obstacle
 
 
 async def _asked_of(work: Work, caller: Caller, message_id: str) -> tuple[Message, Request]:

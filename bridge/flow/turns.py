@@ -244,4 +244,4 @@ async def start_turn(work: Work, session: Session, turn: Turn, message: Message)
     if message.woken_at is None:
         work.step(StepKind.WOKEN, leased, turn=turn.id, agent=session.agent)
     if message.intent is not Intent.INPUT:
-        await show_status(work, leased, "woken" if message.woken_at is None else "woken again")
+        await show_status(work, leased, wording.WOKEN if message.woken_at is None else "woken again")

@@ -1,11 +1,14 @@
 """What the bridge itself says: plain, complete, and never with a peer's words in a prompt."""
 
+from dataclasses import replace
+
 import pytest
 
 from bridge import wording
 from bridge.errors import REMEDY, Code, Refused
 from bridge.message import Origin, Outcome
 from bridge.request import Answer
+from bridge.session import Kind, Session, Source
 from tests.domain.messages import A, B, message
 
 
@@ -73,6 +76,47 @@ def test_a_notice_about_a_message_names_it_and_keeps_its_words_back() -> None:
 def test_both_places_of_a_handoff_show_who_and_what_and_how_it_stands() -> None:
     assert wording.sent_line(B, "do it", "answered") == "→ b: do it\n· answered"
     assert wording.received_line(message(text="do it"), "answered") == "← a: do it\n· answered"
+
+
+IDLE = Session(B, "B", Kind.CHAT, Source.FILE, created_at=0, agent="a")
+
+
+@pytest.mark.parametrize(
+    ("session", "by_person", "what"),
+    [
+        (IDLE, False, None),
+        (replace(IDLE, rested=True), False, "stopped until its people resume it"),
+        (replace(IDLE, rested=True), True, None),
+        (replace(IDLE, paused="log in"), True, "paused until its people set it right"),
+    ],
+)
+def test_what_keeps_a_session_from_work_is_told(session: Session, by_person: bool, what: str | None) -> None:
+    assert wording.obstacle(session, by_person=by_person) == what
+
+
+def test_a_handoff_is_said_to_wake_only_where_it_does() -> None:
+    assert wording.queued_status(1, wake=True, busy=False, obstacle=None) == "woken"
+    assert wording.queued_status(1, wake=True, busy=True, obstacle=None) == "queued, 1st in line"
+    assert wording.queued_status(2, wake=True, busy=False, obstacle=None) == "queued, 2nd in line"
+    assert wording.queued_status(1, wake=True, busy=False, obstacle="stopped") == "queued, 1st in line; stopped"
+    assert wording.queued_status(0, wake=False, busy=False, obstacle=None) == "in its inbox; it waits to be read"
+
+
+@pytest.mark.parametrize(
+    ("code", "rule", "reason", "told"),
+    [
+        (Code.NOT_PERMITTED, "no-rule", "no rule allows it", "no rule allows it"),
+        (Code.DEPTH_LIMIT, "limits.depth", "too deep", "too deep (rule: limits.depth)"),
+        (Code.NOT_PERMITTED, "rules[2]", "rules[2] denies it", "rules[2] denies it"),
+        (Code.BUSY, None, "it works", "it works"),
+    ],
+)
+def test_a_refusal_names_its_rule_once_and_only_if_there_is_one(
+    code: Code, rule: str | None, reason: str, told: str
+) -> None:
+    refused = Refused(code, reason, rule=rule)
+    assert wording.refused_status(refused) == f"refused: {code} – {told}"
+    assert wording.refused_text(refused) == f"Not done ({code}): {told}. {REMEDY[code]}"
 
 
 def test_long_text_is_shortened_where_it_is_only_mentioned() -> None:

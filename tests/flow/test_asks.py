@@ -7,8 +7,9 @@ import pytest
 
 from bridge.errors import Code, Refused
 from bridge.message import Intent, Origin, Outcome
-from bridge.ports.runtime import Prompt
+from bridge.ports.runtime import Prompt, Result
 from bridge.request import Answer
+from bridge.turn import Failure, FailureKind
 from bridge.views import Send
 from tests.fakes.runtime import Behaviour, FakeAgent
 from tests.flow.stage import Stage, ident, room, session, stage
@@ -295,3 +296,23 @@ async def test_what_a_withdrawal_shows_of_an_answer_counts_as_read() -> None:
         assert view.answer is Answer.ANSWERED
         assert view.reply is not None
         assert await on.inbox() == []
+
+
+async def test_who_waits_is_told_what_holds_the_question_up() -> None:
+    async def career(agent: FakeAgent, prompt: Prompt) -> Result:
+        return Result("", "failed", Failure(FailureKind.AUTH, "log in again"))
+
+    async with stage(session("career"), session("finance")) as on:
+        on.agent("career", career)
+        await on.say("finance", "/stop")
+        stopped = await on.send("finance", "how much?")
+        first, second = await on.send("career", "is it real?"), await on.send("career", "and this?")
+        await on.quiet()
+        reasons = [
+            (await on.exchange.answer(await on.shell(), sent.message_id, 0)).reason for sent in (stopped, first, second)
+        ]
+        assert reasons == [
+            "stopped until its people resume it",
+            "log in again",
+            "paused until its people set it right",
+        ]

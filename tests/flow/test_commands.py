@@ -1,12 +1,15 @@
 """The commands that people type at a place (DESIGN §7, Chat)."""
 
+from dataclasses import replace
+
 import pytest
 
 from bridge.decision import Effect, Verb
 from bridge.limits import Limits
 from bridge.message import Origin, Outcome
-from bridge.ports.runtime import Prompt
+from bridge.ports.runtime import Prompt, Result
 from bridge.request import Answer
+from bridge.turn import Failure, FailureKind
 from tests.fakes.runtime import FakeAgent
 from tests.flow.stage import OPERATOR, USER, Stage, ident, room, rule, session, stage
 
@@ -90,7 +93,7 @@ async def test_a_user_who_may_not_talk_there_asks_as_a_peer_only() -> None:
 async def test_a_command_that_cannot_be_understood_says_what_it_takes(text: str) -> None:
     async with stage(session("desk"), session("career")) as on:
         shown = await said(on, text)
-        assert shown.startswith(("invalid_request", "unknown_session"))
+        assert shown.startswith(("Not done (invalid_request): ", "Not done (unknown_session): "))
         assert on.runtime.prompts == []
 
 
@@ -116,13 +119,13 @@ async def test_sessions_lists_all_or_the_active_ones() -> None:
     async with stage(session("desk"), session("career"), session("finance")) as on:
         await on.send("career", "later", wake=False)
         every = await said(on, "/sessions")
-        assert [line.split(" · ")[1] for line in every.splitlines()] == [
-            "default/career",
-            "default/desk",
-            "default/finance",
-            "default/shell",
+        assert every.splitlines() == [
+            "Career (default/career): idle, 1 open message",
+            "Desk (default/desk): idle",
+            "Finance (default/finance): idle",
+            "Shell (default/shell): idle",
         ]
-        assert await said(on, "/sessions active") == "Career · default/career · idle · 1 unsettled"
+        assert await said(on, "/sessions active") == "Career (default/career): idle, 1 open message"
 
 
 async def test_sessions_says_when_there_are_more() -> None:
@@ -132,14 +135,31 @@ async def test_sessions_says_when_there_are_more() -> None:
 
 async def test_status_tells_of_rest_and_pause() -> None:
     async with stage(session("desk")) as on:
-        assert await said(on, "/status") == "Desk (default/desk): idle, 0 unsettled messages"
-        await on.say("desk", "/stop")
-        assert "stopped for peers" in await said(on, "/status")
+        assert await said(on, "/status") == "Desk (default/desk): idle."
+        await said(on, "/stop")
+        assert await said(on, "/status") == (
+            "Desk (default/desk): idle. It is stopped: peers wait until /resume or your next message."
+        )
+
+
+async def test_status_tells_why_a_session_is_paused() -> None:
+    async def desk(agent: FakeAgent, prompt: Prompt) -> Result:
+        return Result("", "failed", Failure(FailureKind.AUTH, "log in again"))
+
+    async with stage(session("desk")) as on:
+        on.agent("desk", desk)
+        await on.say("desk", "go")
+        await on.quiet()
+        assert await said(on, "/status") == (
+            "Desk (default/desk): cannot work. It is paused: log in again. Set it right, then /resume."
+        )
 
 
 async def test_bind_moves_a_place_but_not_one_of_the_file() -> None:
     async with stage(session("desk"), session("career"), limits=Limits()) as on:
-        assert (await said(on, "/bind career")).startswith("not_permitted: room:desk is bound to default/desk")
+        assert (await said(on, "/bind career")).startswith(
+            "Not done (not_permitted): room:desk is bound to default/desk"
+        )
         assert await said(on, "/bind desk") == "This place is bound to Desk (default/desk)."
         for handle in ("desk", "career"):
             await on.say("side", f"/bind {handle}")
@@ -152,7 +172,7 @@ async def test_a_closed_session_cannot_be_bound() -> None:
     async with stage(session("career")) as on:
         await on.quiet()
     async with stage(session("desk"), store=on.store, clock=on.clock) as on:
-        assert (await said(on, "/bind career")).startswith("session_closed")
+        assert (await said(on, "/bind career")).startswith("Not done (session_closed)")
 
 
 async def test_commands_at_an_unbound_place_say_that_nobody_is_there() -> None:
@@ -162,7 +182,19 @@ async def test_commands_at_an_unbound_place_say_that_nobody_is_there() -> None:
             await on.quiet()
         shown = on.chat.texts(room("nowhere"))
         assert len(shown) == 5
-        assert all("no session is bound to this place" in text for text in shown)
+        assert all("no session is bound to this place, room:nowhere." in text for text in shown)
+
+
+@pytest.mark.parametrize("name", ["Front Desk", "front  desk", "@Front Desk", "front-desk"])
+async def test_a_session_may_be_named_by_a_title_of_several_words(name: str) -> None:
+    titled = replace(session("front-desk"), title="Front Desk")
+    async with stage(session("desk"), session("desk-front"), titled) as on:
+        on.agent("front-desk", answers)
+        await on.say("desk", f"/ask {name} is it real?")
+        await on.chat.seen(DESK, "front-desk: about is it real?: yes")
+        assert "it takes a text for default/front-desk too" in await said(on, f"/ask {name}")
+        await on.say("side", f"/bind {name}")
+        await on.chat.seen(room("side"), "This place is bound to Front Desk (default/front-desk).")
 
 
 async def test_people_tell_the_agents_that_met_a_limit_to_go_on() -> None:

@@ -53,7 +53,7 @@ async def test_a_program_with_a_place_sees_its_handoff_and_the_answer_there() ->
         assert [mail.text for mail in await on.inbox("build")] == ["yes"]
 
 
-async def test_a_handoff_says_waking_only_where_a_turn_can_begin() -> None:
+async def test_a_handoff_says_woken_only_where_a_turn_can_begin() -> None:
     async with stage(session("desk"), session("tool", agent=None), session("career")) as on:
         await on.say("career", "/stop")
 
@@ -67,7 +67,7 @@ async def test_a_handoff_says_waking_only_where_a_turn_can_begin() -> None:
         await on.quiet()
         shown = on.chat.texts(room("desk"))
         assert "→ tool: build it\n· in its inbox; it waits to be read" in shown
-        assert "→ career: look at it\n· queued, 1st in line" in shown
+        assert "→ career: look at it\n· queued, 1st in line; stopped until its people resume it" in shown
 
 
 async def test_ten_handoffs_to_a_busy_session_run_one_by_one_in_order() -> None:

@@ -5,7 +5,7 @@ from bridge.ids import Place
 from bridge.message import Intent, Origin, State
 from bridge.ports.chat import Heard, Person
 from bridge.ports.runtime import Prompt
-from bridge.wording import UNBOUND_OFFER
+from bridge.wording import unbound_offer
 from tests.fakes.runtime import FakeAgent
 from tests.flow.stage import OPERATOR, USER, Stage, ident, room, session, stage
 
@@ -60,7 +60,7 @@ async def test_an_unbound_place_stores_nothing_and_is_offered_a_binding_once_to_
         for text in ("hello", "anybody?"):
             await hear(on, room("new"), text)
             await on.quiet()
-        assert [post.text for post in on.chat.deliveries] == [UNBOUND_OFFER]
+        assert [post.text for post in on.chat.deliveries] == [unbound_offer(room("new"))]
         assert on.runtime.prompts == []
         assert (await on.store.queued())[0] == 0
 
@@ -72,7 +72,7 @@ async def test_a_silent_place_is_never_answered_unless_a_command_is_known() -> N
         await on.quiet()
         assert on.chat.deliveries == []
         await hear(on, room("general"), "/sessions", silent=True)
-        await on.chat.seen(room("general"), "Career · default/career")
+        await on.chat.seen(room("general"), "Career (default/career)")
 
 
 async def test_a_place_of_a_closed_session_is_offered_a_new_one_once() -> None:
@@ -82,7 +82,7 @@ async def test_a_place_of_a_closed_session_is_offered_a_new_one_once() -> None:
         for text in ("hello", "anybody?"):
             await hear(again, room("side"), text)
             await again.quiet()
-        assert again.chat.texts(room("side")).count(UNBOUND_OFFER) == 1
+        assert again.chat.texts(room("side")).count(unbound_offer(room("side"))) == 1
 
 
 async def test_too_much_at_once_is_refused_and_said_so() -> None:

@@ -43,7 +43,7 @@ async def test_new_fails_requests_that_were_read_and_leaves_unread_ones_to_the_n
         await read.wait()
         waiting = await on.send("career", "waiting")
         await on.say("career", "/new")
-        await on.chat.seen(room("career"), "1 requests that it had read are closed as failed.")
+        await on.chat.seen(room("career"), "Closed as failed: 1 request that it had read.")
         message, request = await on.message(running.message_id), await on.request(running.message_id)
         assert (message.state, message.outcome) == (State.SETTLED, Outcome.FAILED)
         assert (request.state, request.reason) == (Answer.FAILED, "the session's context was reset")

@@ -222,7 +222,7 @@ async def test_stop_all_cancels_what_is_queued_but_keeps_answers_and_notices_wit
         waiting = await on.say("desk", "and then this")
         peer = await on.send("desk", "peer work")
         await on.say("desk", "/stop all")
-        await on.chat.seen(room("desk"), f"The turn is stopped. 2 queued messages are cancelled. {REST}")
+        await on.chat.seen(room("desk"), f"The turn is stopped. Cancelled: 2 queued messages. {REST}")
         assert (await on.message(waiting)).outcome is Outcome.CANCELLED
         assert (await on.request(peer.message_id)).state is Answer.CANCELLED
         (answer,) = await on.store.queue(ident("desk"))
