@@ -188,8 +188,9 @@ def test_frames_are_recorded_as_they_came(tmp_path: Path) -> None:
 
 def test_a_cancel_ends_a_wait(agent: Agent) -> None:
     session = agent.open()
-    for script, answer in ("hang", "result"), ("wait 99", "result"), ("on-cancel error ; hang", "error"):
-        prompt = [{"type": "text", "text": f"do: say x ; {script}"}]
+    scripts = {"say x ; hang": "result", "say x ; wait 99": "result", "on-cancel error ; say x ; hang": "error"}
+    for script, answer in scripts.items():
+        prompt = [{"type": "text", "text": f"do: {script}"}]
         agent.send({"id": "p", "method": "session/prompt", "params": {"sessionId": session, "prompt": prompt}})
         assert agent.next()["method"] == "session/update"
         agent.send({"method": "session/cancel", "params": {"sessionId": session}})
