@@ -62,7 +62,7 @@ async def test_a_stopped_turn_of_a_peer_is_parked_and_its_asker_hears_of_it() ->
         assert (await on.request(sent.message_id)).state is Answer.ANSWERED
 
 
-async def test_a_stop_comes_before_all_that_is_queued() -> None:
+async def test_a_stop_comes_before_all_that_is_queued_and_what_it_parked_keeps_its_place() -> None:
     async with stage(session("career")) as on:
         started = asyncio.Event()
         on.agent("career", endless(on, started))
@@ -74,6 +74,11 @@ async def test_a_stop_comes_before_all_that_is_queued() -> None:
         assert (await on.message(first.message_id)).state is State.PARKED
         assert {(await on.message(one.message_id)).state for one in queued} == {State.QUEUED}
         assert len(on.runtime.prompts) == 1
+        await on.press("career", "Retry")
+        await on.quiet()
+        turns = [(await on.message(one.message_id)).turn or "" for one in (first, *queued)]
+        assert turns == sorted(turns), "what was parked keeps its place before what came after it"
+        assert len(on.runtime.prompts) == 17
 
 
 async def test_a_stop_while_the_agent_starts_lets_it_never_be_prompted() -> None:

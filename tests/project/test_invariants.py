@@ -64,7 +64,7 @@ INVARIANTS: dict[str, tuple[str, ...]] = {
     "10. A person's stop outranks everything queued": (
         "flow/test_stop.py::test_a_stop_in_the_instant_in_which_a_turn_is_stored_is_not_missed",
         "flow/test_stop.py::test_a_stopped_turn_of_a_peer_is_parked_and_its_asker_hears_of_it",
-        "flow/test_stop.py::test_a_stop_comes_before_all_that_is_queued",
+        "flow/test_stop.py::test_a_stop_comes_before_all_that_is_queued_and_what_it_parked_keeps_its_place",
     ),
     "11. A topic's text goes to that topic, or nowhere and is reported": (
         "flow/test_outbox.py::test_a_post_that_is_refused_for_good_goes_nowhere_else_and_later_ones_go_on",
