@@ -231,6 +231,26 @@ async def test_mail_that_was_read_beside_the_lost_turns_input_is_shown_again() -
         assert seen == ["another", "by the way"]
 
 
+async def test_the_asker_of_what_a_lost_turn_had_acknowledged_is_told() -> None:
+    world = World()
+    async with world.bridge() as on:
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            (mail,) = (await on.tools(agent).receive()).messages
+            await on.tools(agent).ack(mail.message_id)
+            await asyncio.Event().wait()
+            return ""
+
+        on.agent("career", career)
+        sent = await on.send("career", "pay the bill")
+        await on.quiet()
+        assert (await on.request(sent.message_id)).open
+    async with world.bridge() as on:
+        request = await on.request(sent.message_id)
+        assert (request.state, request.reason) == (Answer.FAILED, "the bridge stopped in the middle of the turn")
+        assert [mail.in_reply_to for mail in await on.inbox()] == [sent.message_id]
+
+
 async def test_a_turn_has_its_time_to_end_when_the_bridge_leaves() -> None:
     store, chat = MemoryStore(), FakeChat()
     go = asyncio.Event()
