@@ -2,11 +2,17 @@
 
 import asyncio
 import sys
+from collections.abc import Callable
 
 from tests.acceptance.home import Home
 from tests.fakes.bot_api import BotApi
+from tests.fakes.bot_api.world import Sent
 
 CHAT, FRONT = -1001, 42
+
+
+def paused_in(thread: int) -> Callable[[Sent], bool]:
+    return lambda sent: sent.thread == thread and "/resume" in sent.text
 
 
 async def test_wrong_settings_name_file_line_and_remedy(home: Home) -> None:
@@ -56,7 +62,7 @@ async def test_agents_that_cannot_be_started_pause_their_sessions_and_people_are
     await home.up()
     for thread, command in broken.items():
         api.say("hello", chat=CHAT, thread=thread, user=111)
-        told = await api.seen(lambda sent, at=thread: sent.thread == at and "/resume" in sent.text, timeout=20)
+        told = await api.seen(paused_in(thread), timeout=20)
         assert command in told.text
         refused = await home.ask(f"desk-{thread}", "hello")
         assert (refused.code, refused.json["error"]["code"]) == (75, "paused")
