@@ -14,12 +14,14 @@ from bridge.post import PostKind
 
 Json = dict[str, Any]
 
+_EDIT = "editMessageText"
+
 
 class ChatLimiter(BaseRateLimiter[PostKind]):
     """Never waits in line: what the budget does not allow now is `NotDelivered` until it does.
 
-    Requests for a post name its kind, and progress gives way to the others. Requests without a kind are made
-    whatever is left, and are counted.
+    Requests for a post name its kind. Progress, and what has become of a handoff that is shown already, give way to
+    the others. Requests without a kind are made whatever is left, and are counted.
     """
 
     def __init__(self, budget: Budget, clock: Clock) -> None:
@@ -45,19 +47,20 @@ class ChatLimiter(BaseRateLimiter[PostKind]):
         chat = data.get("chat_id")
         if not isinstance(chat, int):
             return await callback(*args, **kwargs)
-        self._spend(chat, rate_limit_args)
+        self._spend(chat, rate_limit_args, endpoint)
         try:
             return await callback(*args, **kwargs)
         except RetryAfter as error:
             self._budget.halt(chat, self._clock.now() + seconds_of(error))
             raise
 
-    def _spend(self, chat: int, kind: PostKind | None) -> None:
+    def _spend(self, chat: int, kind: PostKind | None, endpoint: str) -> None:
         now = self._clock.now()
         if kind is None:
             self._budget.spend(chat, now)
             return
-        opens = self._budget.take(chat, now, yielding=kind is PostKind.PROGRESS)
+        revises = kind is PostKind.HANDOFF and endpoint == _EDIT
+        opens = self._budget.take(chat, now, yielding=kind is PostKind.PROGRESS or revises)
         if opens is not None:
             raise NotDelivered("Telegram takes only so many messages from a bot", retry_at=opens)
 

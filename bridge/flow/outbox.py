@@ -1,8 +1,9 @@
 """The outbox: brings every place to what it is to show (invariants 3, 8 and 11).
 
-At each place finals go first, then everything in its order: what has to wait there holds back what is behind
-it. Places do not wait for each other, and where their chat takes only so much they take turns. A post that
-its chat refuses for good is never sent elsewhere: operators are told of it, once a place, and without its text.
+At each place finals go first, then what is new in its order, then revisions of what is shown already: what has to
+wait there holds back what is behind it. Places do not wait for each other, and where their chat takes only so much
+they take turns. A post that its chat refuses for good is never sent elsewhere: operators are told of it, once a
+place, and without its text.
 """
 
 import asyncio
@@ -43,9 +44,10 @@ class Outbox:
                     hinted.clear()
                     # A delivery that ends while the store is being read is in that picture still: not sent twice.
                     busy = frozenset(self._busy)
-                    heads = _first_by_place(await self._pending(chat.scheme))
-                    for post in sorted(heads, key=self._turn_of):
-                        if post.place not in busy and post.due_at <= self._ledger.clock.now():
+                    pending = await self._pending(chat.scheme)
+                    now = self._ledger.clock.now()
+                    for post in sorted(_heads(pending, now), key=self._turn_of):
+                        if post.place not in busy and post.due_at <= now:
                             self._busy.add(post.place)
                             places.create_task(self._next(chat, post))
                     await hinted.wait()
@@ -54,9 +56,9 @@ class Outbox:
         """Those that have to wait as well: they hold back what is behind them at their place."""
         return await self._ledger.surely(lambda work: work.store.pending_posts(scheme))
 
-    def _turn_of(self, post: Post) -> tuple[bool, int]:
-        """Finals before everything else, and of places the one that has shown nothing for longest."""
-        return post.kind is not PostKind.FINAL, self._served.get(post.place, 0)
+    def _turn_of(self, post: Post) -> tuple[int, int]:
+        """By rank, and of places the one that has shown nothing for longest."""
+        return _rank(post), self._served.get(post.place, 0)
 
     async def _next(self, chat: Chat, post: Post) -> None:
         """Delivers what is first at a place. What comes next there is looked up anew, for it may have been
@@ -125,11 +127,31 @@ async def _report(work: Work, chat: Chat, post: Post, reason: str) -> None:
             await work.show(f"{_REPORT}{post.place}:{where}", where, PostKind.NOTICE, text)
 
 
-def _first_by_place(posts: Iterable[Post]) -> list[Post]:
-    first: dict[Place, Post] = {}
+def _heads(posts: Iterable[Post], now: float) -> list[Post]:
+    """What is to be delivered next at each place."""
+    waiting: dict[Place, list[Post]] = {}
     for post in posts:
-        first.setdefault(post.place, post)
-    return list(first.values())
+        waiting.setdefault(post.place, []).append(post)
+    return [_head(of_place, now) for of_place in waiting.values()]
+
+
+def _head(waiting: list[Post], now: float) -> Post:
+    first = min(waiting, key=_rank)
+    if first.kind is not PostKind.FINAL:
+        return first
+    # An answer does not stand above its question, unless that cannot be shown now.
+    return next((post for post in waiting if post.due_at <= now and _announces(post, first)), first)
+
+
+def _announces(post: Post, final: Post) -> bool:
+    of_it = post.message is not None and post.message == final.message
+    return of_it and post.kind is PostKind.HANDOFF and post.receipt is None
+
+
+def _rank(post: Post) -> int:
+    if post.kind is PostKind.FINAL:
+        return 0
+    return 1 if post.receipt is None else 2
 
 
 async def _traced(work: Work, post: Post, **detail: str | bool) -> None:

@@ -92,7 +92,8 @@ async def _completed(work: Work, turn: Turn, taken: list[Message], final: str) -
     if not unread:
         await _answer(work, turn, final)
     if final and final != NO_REPLY_TEXT:
-        await work.show(f"final:{turn.id}", turn.place, PostKind.FINAL, final, session=turn.session)
+        about = turn.acts_for or turn.inputs[0]
+        await work.show(f"final:{turn.id}", turn.place, PostKind.FINAL, final, message=about, session=turn.session)
 
 
 async def _answer(work: Work, turn: Turn, final: str) -> None:
@@ -155,13 +156,17 @@ async def _stopped(work: Work, turn: Turn, taken: list[Message]) -> None:
 
 
 async def _failed(work: Work, turn: Turn, taken: list[Message], failure: Failure) -> None:
+    """Nobody knows which of the texts that were read made the agent fail: it counts as an attempt at each of them, so
+    that none spoils one turn after another."""
+    if not (failure.temporary or failure.pauses):
+        taken = [replace(one, attempts=one.attempts + 1) for one in taken]
     if failure.kind is FailureKind.REFUSAL:
         await _tell(work, turn, failure, "It is not tried again.")
         for message in taken:
             if message.id in turn.inputs:
                 await settle(work, message, Outcome.FAILED, reason=f"the agent refused: {failure.detail}")
             else:
-                _requeue(work, [message], due_at=work.now, reason=failure.detail)
+                await _try_again(work, message, due_at=work.now, reason=failure.detail)
         return
     if failure.pauses:
         await _pause(work, turn, taken, failure)
@@ -174,19 +179,14 @@ async def _failed(work: Work, turn: Turn, taken: list[Message], failure: Failure
         _requeue(work, taken, due_at=work.now, reason=failure.detail)
         return
     inputs = [one for one in taken if one.id in turn.inputs]
-    if not failure.temporary:
-        inputs = [replace(one, attempts=one.attempts + 1) for one in inputs]
     tries = max((one.epoch for one in inputs), default=1)
     due_at = max(failure.resets_at or 0, work.now + work.ledger.backoff(tries, cap_s=60))
     over = all(one.attempts >= work.limits.attempts for one in inputs)
     after = "It is given up." if over else f"Tried again in {due_at - work.now:.0f} s."
     await _tell(work, turn, failure, after, once=True)
-    for message in inputs:
-        if message.attempts >= work.limits.attempts:
-            await settle(work, message, Outcome.DEAD, reason=f"{message.attempts} attempts failed: {failure.detail}")
-        else:
-            _requeue(work, [message], due_at=due_at, reason=failure.detail)
-    _requeue(work, [one for one in taken if one.id not in turn.inputs], due_at=work.now, reason=failure.detail)
+    for message in taken:
+        when = due_at if message.id in turn.inputs else work.now
+        await _try_again(work, message, due_at=when, reason=failure.detail)
 
 
 async def _pause(work: Work, turn: Turn, taken: list[Message], failure: Failure) -> None:
@@ -220,7 +220,14 @@ async def _park_inputs(work: Work, turn: Turn, taken: list[Message], reason: str
         if message.id in turn.inputs:
             await park(work, message, turn.place, reason, life_s=work.limits.message_life_s)
         else:
-            _requeue(work, [message], due_at=work.now, reason=reason)
+            await _try_again(work, message, due_at=work.now, reason=reason)
+
+
+async def _try_again(work: Work, message: Message, *, due_at: float, reason: str) -> None:
+    if message.attempts >= work.limits.attempts:
+        await settle(work, message, Outcome.DEAD, reason=f"{message.attempts} attempts failed: {reason}")
+    else:
+        _requeue(work, [message], due_at=due_at, reason=reason)
 
 
 def _requeue(work: Work, messages: list[Message], *, due_at: float, reason: str) -> None:

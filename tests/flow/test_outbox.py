@@ -66,6 +66,45 @@ async def test_finals_go_first_and_the_rest_in_order_also_past_what_waits_alread
         assert sent(on) == ["notice 0", "final 1", "final 2", "notice 1", "notice 2"]
 
 
+async def test_what_is_new_goes_before_revisions_of_what_is_shown() -> None:
+    async with stage(session("career")) as on:
+        await show(on, "handoff", "handed over", kind=PostKind.HANDOFF)
+        await on.quiet()
+        on.chat.held[CAREER] = gate = asyncio.Event()
+        await show(on, "first", "held up")
+        await on.quiet()
+        await show(on, "handoff", "answered", kind=PostKind.HANDOFF)
+        await show(on, "second", "the answer to a command")
+        gate.set()
+        await on.quiet()
+        assert sent(on) == ["handed over", "held up", "the answer to a command", "answered"]
+
+
+async def test_an_answer_does_not_stand_above_its_question() -> None:
+    async with stage(session("desk"), session("career")) as on:
+        on.agent("career", answers)
+        gates = {str(room(handle)): asyncio.Event() for handle in ("desk", "career")}
+        on.chat.held.update(gates)
+        for handle in ("desk", "career"):
+            await show(on, handle, "held up", room(handle))
+        await on.say("desk", "/ask career is it real?")
+        await on.quiet()
+        for gate in gates.values():
+            gate.set()
+        await on.quiet()
+        assert on.chat.texts(room("desk")) == ["held up", "→ career: is it real?\n· answered", "career: yes"]
+        assert on.chat.texts(CAREER) == ["held up", "← desk: is it real?\n· answered", "yes"]
+
+
+async def test_an_answer_goes_before_its_question_where_that_cannot_be_shown_yet() -> None:
+    async with stage(session("desk"), session("career")) as on:
+        on.agent("career", answers)
+        later = NotDelivered("not now", retry_at=on.clock.now() + 30)
+        on.chat.fault = lambda post: later if post.kind is PostKind.HANDOFF else None
+        await on.say("desk", "/ask career is it real?")
+        await on.chat.seen(room("desk"), "career: yes")
+
+
 async def test_a_place_that_hangs_does_not_hold_up_another() -> None:
     async with stage(session("career"), session("finance")) as on:
         on.chat.held[CAREER] = asyncio.Event()
@@ -170,7 +209,9 @@ async def test_what_may_have_arrived_is_sent_again_and_both_are_traced() -> None
         on.chat.fault = lambda post: faults.pop() if faults and post.kind is PostKind.HANDOFF else None
         receipt = await on.send("career", "look")
         await on.clock.advance(5)
-        steps = [one.detail for one in await on.store.steps(receipt.message_id) if one.step == "sent"]
+        every = [one.detail for one in await on.store.steps(receipt.message_id) if one.step == "sent"]
+        steps = [detail for detail in every if detail["post"] == "handoff"]
+        assert [detail["receipt"] for detail in every if detail["post"] == "final"] == ["1"]
         assert ("may have arrived already" in str(steps[0]["error"]), steps[0]["given_up"]) == (True, False)
         assert steps[1]["receipt"] == "2"
 
@@ -283,3 +324,7 @@ async def test_a_short_turn_shows_no_progress() -> None:
 
 async def _prompt(agent: FakeAgent, prompt: Prompt) -> str:
     return "hi"
+
+
+async def answers(agent: FakeAgent, prompt: Prompt) -> str:
+    return "yes"

@@ -281,6 +281,20 @@ async def test_buttons_carry_their_actions(api: BotApi, clock: FlyingClock, inta
     assert api.sent(FORUM, DESK)[0].buttons == tuple((button.label, button.action) for button in buttons)
 
 
+async def test_what_becomes_of_a_handoff_gives_way_once_it_is_shown(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    budget = Budget(Rates(chat=Rate(5, 1000), group=Rate(5, 1000), yielding=0.6))
+    async with running(chat_for(api, clock, budget=budget), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        sent = [await chat.deliver(post(kind=PostKind.HANDOFF)) for _ in range(3)]
+        error = await refused(chat, kind=PostKind.HANDOFF, receipt=sent[0], text="answered")
+        assert error.retry_at is not None
+        await chat.deliver(post("one more", kind=PostKind.HANDOFF))
+        await chat.deliver(post("final"))
+    assert len(api.calls("sendMessage")) == 5
+
+
 async def test_progress_gives_way_before_the_budget_is_spent(
     api: BotApi, clock: FlyingClock, intake: RememberingIntake
 ) -> None:
