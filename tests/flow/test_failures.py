@@ -4,7 +4,7 @@ import pytest
 
 from bridge import wording
 from bridge.limits import Limits
-from bridge.message import Outcome, State
+from bridge.message import Intent, Outcome, State
 from bridge.ports.chat import Pressed
 from bridge.ports.runtime import Prompt, Result, ToolBegun
 from bridge.request import Answer
@@ -224,3 +224,28 @@ async def test_what_was_read_in_a_failed_turn_must_be_read_again_to_count() -> N
         view = await on.exchange.answer(await on.shell(), sent.message_id, 5)
         assert view.reply is not None
         assert view.reply.text == "read"
+
+
+@pytest.mark.parametrize("kind", [FailureKind.REFUSAL, FailureKind.CRASH])
+@pytest.mark.parametrize("tools", [True, False])
+async def test_one_text_that_the_agent_cannot_bear_does_not_spoil_every_turn(kind: FailureKind, tools: bool) -> None:
+    async with stage(session("career"), limits=Limits(attempts=2)) as on:
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str | Result:
+            assert agent.listener is not None
+            read = (await on.tools(agent).receive()).messages
+            if tools:
+                await agent.listener.happened(ToolBegun("1", "Bash", reading=False))
+            if any(one.text == "poison" for one in read):
+                return Result("", "failed", Failure(kind, "cannot bear it"))
+            return f"done: {prompt.words}"
+
+        on.agent("career", career)
+        poison = await on.send("career", "poison", intent=Intent.INFORM, wake=False)
+        for words in ("one", "two", "three"):
+            await on.say("career", words)
+            await on.clock.advance(BACKOFF_S)
+        await on.chat.seen(room("career"), "done: three")
+        assert (await on.message(poison.message_id)).outcome is Outcome.DEAD
+        (told,) = await on.inbox()
+        assert "2 attempts failed" in told.text
