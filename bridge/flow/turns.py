@@ -105,6 +105,8 @@ class Turns:
         return sum(run.turn is not None for run in self._runs.values())
 
     async def _end(self, turn: Turn, result: Result) -> None:
+        if result.failure is not None:
+            log.warning("%s: its turn failed (%s): %s", turn.session, result.failure.kind, result.failure.detail)
         try:
             await self._ledger.surely(lambda work: end_turn(work, turn, result))
         except Exception:

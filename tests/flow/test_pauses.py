@@ -91,3 +91,11 @@ async def test_an_agent_that_cannot_start_is_tried_again(retryable: bool) -> Non
         await on.clock.advance(BACKOFF_S)
         view = await on.exchange.answer(await on.shell(), sent.message_id, 5)
         assert view.answer is Answer.ANSWERED
+
+
+async def test_the_log_says_which_session_failed_and_why(caplog: pytest.LogCaptureFixture) -> None:
+    async with stage(session("career")) as on:
+        on.runtime.failing[ident("career")] = Failure(FailureKind.CONFIG, "no such command")
+        await on.say("career", "go")
+        await on.quiet()
+    assert "default/career: its turn failed (config): no such command" in caplog.messages
