@@ -54,12 +54,17 @@ def ordinal(number: int) -> str:
 def sent_line(recipient: SessionId | str, text: str, status: str) -> str:
     """A handoff as its sender's place sees it."""
     name = handle_of(SessionId(recipient))
-    return f"→ {name}: {short(text)}\n· {status}"
+    return f"→ {name}: {_set_in(text)}\n· {status}"
 
 
 def received_line(message: Message, status: str) -> str:
     """A handoff as its recipient's place sees it."""
-    return f"← {handle_of(message.sender)}: {short(message.text)}\n· {status}"
+    return f"← {handle_of(message.sender)}: {_set_in(message.text)}\n· {status}"
+
+
+def _set_in(text: str) -> str:
+    """Each line after the first is set in, so that none can pass for one of the bridge's own."""
+    return "\n  ".join(short(text).splitlines())
 
 
 def obstacle(session: Session, *, by_person: bool) -> str | None:
