@@ -46,8 +46,9 @@ async def serve(
         on_list_tools=_list,
         on_call_tool=partial(_call, exchange, token),
     )
-    async with messages(reader, writer) as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+    with exchange.tools(token):
+        async with messages(reader, writer) as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 async def _list(_: ServerRequestContext[Any], __: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:

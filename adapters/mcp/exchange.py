@@ -1,5 +1,6 @@
 """What the tools ask of the core."""
 
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from bridge.caller import Caller
@@ -32,3 +33,5 @@ class Exchange(Protocol):
     async def caller(self, session_name: str | None, *, origin: Origin, bound: SessionId | None) -> Caller: ...
 
     def token_session(self, token: str) -> SessionId | None: ...
+
+    def tools(self, token: str) -> AbstractContextManager[None]: ...

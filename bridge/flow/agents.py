@@ -3,7 +3,9 @@
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from bridge.flow.ledger import Ledger
@@ -36,6 +38,7 @@ class Agents:
         self._running: dict[SessionId, _Running] = {}
         self._processes: dict[SessionId, Process] = {}
         self._tokens: dict[str, SessionId] = {}
+        self._connections: Counter[str] = Counter()
 
     async def ready(self, session: Session, born: Callable[[Process], Awaitable[None]]) -> Agent:
         """The session's agent, started or resumed where it does not run; no two of one session are there at once.
@@ -93,12 +96,30 @@ class Agents:
             await running.agent.close()
         finally:
             del self._running[session], self._processes[session]
+            self._connections.pop(running.digest, None)
             running.ended.set()
 
     async def close(self) -> None:
         async with asyncio.TaskGroup() as closing:
             for session in list(self._running):
                 closing.create_task(self.retire(session))
+
+    @contextmanager
+    def tools(self, token: str) -> Iterator[None]:
+        """A connection of the tool server that was given `token`, while it lasts."""
+        digest = _digest(token)
+        self._connections[digest] += 1
+        try:
+            yield
+        finally:
+            self._connections[digest] -= 1
+            if digest not in self._tokens:
+                self._connections.pop(digest, None)
+
+    def deaf(self, session: SessionId) -> bool:
+        """Whether its agent has had its tools, and has them no more: it cannot read mail until it is started again."""
+        running = self._running.get(session)
+        return running is not None and running.digest in self._connections and not self._connections[running.digest]
 
     def live(self, session: SessionId) -> bool:
         running = self._running.get(session)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Self
 
@@ -189,6 +190,10 @@ class Exchange:
 
     def token_session(self, token: str) -> SessionId | None:
         return self._agents.session_of_token(token)
+
+    def tools(self, token: str) -> AbstractContextManager[None]:
+        """Whoever serves an agent's tools tells by it how long they are connected."""
+        return self._agents.tools(token)
 
     def agent_session(self, pids: Sequence[int]) -> SessionId | None:
         return self._agents.session_of(pids)

@@ -128,6 +128,9 @@ class Turns:
         session = await self._ledger.surely(lambda work: work.session(turn.session))
         if session is None:
             return Result("", "failed", Failure(FailureKind.CONFIG, f"{turn.session} does not exist"))
+        if self._agents.deaf(session.id) and await self._ledger.surely(lambda work: _announced_before(work, turn)):
+            log.warning("%s: its agent has lost its tools and is started again", session.id)
+            await self._agents.retire(session.id)
         try:
             agent = await self._agents.ready(session, partial(self._born, turn))
         except StartFailed as failed:
@@ -181,6 +184,12 @@ class Turns:
             )
         )
         return prompt
+
+
+async def _announced_before(work: Work, turn: Turn) -> bool:
+    """Whether an earlier turn over the same input ended without its being read."""
+    inputs = [await work.message(one) for one in turn.inputs]
+    return any(message.unread for message in inputs if message is not None)
 
 
 def _prompt(inputs: list[Message], embeds: bool) -> Prompt:

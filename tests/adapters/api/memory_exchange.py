@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 from bridge.caller import Caller
@@ -204,6 +205,9 @@ class MemoryExchange:
         if origin is Origin.PEER and self.kinds[session] is not Kind.SHELL:
             raise Refused(Code.NOT_PERMITTED, "a program may speak as a shell session only")
         return Caller(session, origin)
+
+    def tools(self, token: str) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def token_session(self, token: str) -> SessionId | None:
         return self.tokens.get(token)
