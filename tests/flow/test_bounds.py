@@ -217,6 +217,25 @@ async def test_an_agent_that_the_bridge_does_not_run_goes_on_from_what_it_read_f
         assert (later.depth, later.conversation_id == asked.conversation_id) == (1, False)
 
 
+async def test_what_was_read_before_the_last_words_of_its_person_is_no_cause_of_what_an_agent_sends_later() -> None:
+    async with stage(session("career"), session("tool", agent=None)) as on:
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).receive()
+            return "done"
+
+        on.agent("career", career)
+        await on.send("career", "work")
+        await on.quiet()
+        (agent,) = on.runtime.agents
+        assert (await on.tools(agent).send("tool", "about the work")).depth == 2
+        await on.clock.advance(1)
+        said = await on.say("career", "something else")
+        await on.quiet()
+        sent = await on.tools(agent).send("tool", "about something else")
+        assert (sent.depth, sent.conversation_id) == (1, (await on.message(said)).conversation)
+
+
 async def test_a_single_send_of_a_shell_has_only_what_it_replies_to_as_its_cause() -> None:
     async with stage(session("tool", agent=None), session("other", agent=None)) as on:
         tool = await on.shell("tool")
