@@ -113,6 +113,7 @@ def trace(bridge: Connection, options: argparse.Namespace) -> int:
         for step in steps:
             record(step)
         return exits.OK
+    say(f"since {steps[0]['at']}")
     columns(list(reading.trace(steps)))
     return exits.OK
 

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from adapters.cli.plain import one_line, visible
 from bridge.errors import Refused
@@ -32,9 +32,14 @@ def refused(refusal: Refused, *, as_json: bool) -> None:
 
 
 def columns(rows: Sequence[Sequence[str]]) -> None:
-    """Aligned columns; the last one is as long as it likes."""
+    for line in aligned(rows):
+        say(line)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows as lines of columns; the last column is as long as it likes."""
     shown = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)][:-1]
     for row in shown:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        say("  ".join([*cells, row[-1]]).rstrip())
+        yield "  ".join([*cells, row[-1]]).rstrip()

@@ -63,7 +63,7 @@ def mail(one: Mapping[str, Any]) -> str:
 
 
 def trace(steps: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
-    """A row a step: when, what, with whom, and its details. The first row has the date, the others the time since.
+    """A row a step: the time since the first, what, with whom, and its details.
 
     Where there are several messages each has a number, and its id stands where it was accepted."""
     from datetime import datetime  # noqa: PLC0415 - no other command needs it
@@ -74,7 +74,7 @@ def trace(steps: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
         ident = step["detail"].get("message_id")
         since = (datetime.fromisoformat(step["at"]) - began).total_seconds()
         told = _told(step["detail"])
-        row = [steps[0]["at"] if step is steps[0] else f"+{since:.3f} s".rjust(len(steps[0]["at"]))]
+        row = [f"+{since:.3f} s"]
         if len(messages) > 1:
             row.append(f"#{messages.index(ident) + 1}" if ident else "")
             told += f" · {ident}" if ident and step["step"] == "accepted" else ""

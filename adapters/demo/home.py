@@ -4,53 +4,59 @@ import json
 import sys
 from pathlib import Path
 
-PERSONAS: dict[str, list[dict[str, object]]] = {
+Rule = dict[str, object]
+
+
+def _hands(word: str, to: str, text: str, said: str) -> Rule:
+    """Whoever writes that word has its work handed on."""
+    call = json.dumps({"to": to, "text": text})
+    return {"on": "prompt", "match": word, "script": [f"call peer_send {call}", f"say {said}"]}
+
+
+def _knows(word: str, *script: str) -> list[Rule]:
+    """The answer is the same whether another agent asks or a person."""
+    return [{"on": on, "match": word, "script": list(script)} for on in ("mail", "prompt")]
+
+
+def _else(*words: str) -> list[Rule]:
+    known = f"I am a script, and know these words: {', '.join(words)}." if words else "I am a script, and know nothing."
+    return [{"on": on, "script": f"say {known}"} for on in ("mail", "prompt")]
+
+
+def _plays(word: str, to: str) -> str:
+    return f"call peer_send {json.dumps({'to': to, 'text': word, 'intent': 'inform'})}"
+
+
+PERSONAS: dict[str, list[Rule]] = {
     "front-desk": [
-        {
-            "on": "prompt",
-            "match": "recruiter",
-            "script": [
-                'call peer_send {"to": "career", "text": "A recruiter of Initech offers me a job. Is it serious?"}',
-                "say I have handed this to Career.",
-            ],
-        },
-        {
-            "on": "prompt",
-            "match": "salary",
-            "script": [
-                'call peer_send {"to": "career", "text": "Which salary should I ask of Initech?"}',
-                "say Career will say.",
-            ],
-        },
-        {
-            "on": "prompt",
-            "match": "pay",
-            "script": [
-                'call peer_send {"to": "finance", "text": "Pay 900 to Initech for the course."}',
-                "say Finance did not take it.",
-            ],
-        },
-        {"on": "mail", "intent": "reply", "script": "say Career told me: $text"},
+        _hands(
+            "recruiter",
+            "career",
+            "A recruiter of Initech offers me a job. Is it serious?",
+            "I have handed this to Career.",
+        ),
+        _hands("salary", "career", "Which salary should I ask of Initech?", "Career will say."),
+        _hands("pay", "finance", "Pay 900 to Initech for the course.", "Finance did not take it."),
+        {"on": "mail", "intent": "reply", "match": "register", "script": "say It is serious: I write it on your list."},
+        {"on": "mail", "intent": "reply", "match": "95k", "script": "say Then I ask them for 95k."},
+        {"on": "mail", "intent": "reply", "script": "say I was told: $text"},
+        *_else("recruiter", "salary", "pay"),
     ],
     "career": [
-        {
-            "on": "mail",
-            "match": "serious",
-            "script": ["tool search the register", "wait 1.2", "say Yes: Initech is in the register, and is hiring."],
-        },
-        {"on": "mail", "match": "salary", "script": ["wait 0.4", "say Ask for 95k; they paid 90k last year."]},
-        {"on": "mail", "match": "how many", "script": ["say Two are open: Initech and Hooli."]},
+        *_knows(
+            "serious", "tool search the register", "wait 1.2", "say Yes: Initech is in the register, and is hiring."
+        ),
+        *_knows("salary", "wait 0.4", "say Ask for 95k; they paid 90k last year."),
+        *_knows("how many", "say Two are open: Initech and Hooli."),
+        *_else("serious", "salary", "how many"),
     ],
-    "finance": [],
+    "finance": _else(),
     "ping": [
-        {
-            "on": "prompt",
-            "match": "play",
-            "script": 'call peer_send {"to": "pong", "text": "ping", "intent": "inform"}',
-        },
-        {"on": "mail", "script": 'call peer_send {"to": "pong", "text": "ping", "intent": "inform"}'},
+        {"on": "prompt", "match": "play", "script": _plays("ping", "pong")},
+        {"on": "mail", "script": _plays("ping", "pong")},
+        *_else("play"),
     ],
-    "pong": [{"on": "mail", "script": 'call peer_send {"to": "ping", "text": "pong", "intent": "inform"}'}],
+    "pong": [{"on": "mail", "script": _plays("pong", "ping")}, *_else()],
 }
 
 _RULES = """

@@ -3,12 +3,16 @@
 import argparse
 import asyncio
 import os
+import shutil
 import signal
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from adapters.api.shown import StepShown
+from adapters.cli import reading
+from adapters.cli.output import aligned
 from adapters.compose import bridge
 from adapters.demo.home import PERSONAS, furnish
 from adapters.settings.load import load
@@ -17,9 +21,14 @@ from adapters.terminal.chat import TerminalChat
 from bridge.flow.exchange import Exchange
 from bridge.message import Origin
 
-OK, FAILED, USAGE = 0, 70, 64
+OK, FAILED, USAGE, INTERRUPTED = 0, 70, 64, 130
 _PATIENCE_S = 30
 _TIELINE = (sys.executable, "-P", "-m", "adapters.main")
+_WIPE_TYPED = "\x1b[A\x1b[2K"
+
+
+class _NotPlayed(Exception):
+    """A scene did not come about; the text says why."""
 
 
 def demo(arguments: Sequence[str]) -> int:
@@ -39,23 +48,37 @@ def demo(arguments: Sequence[str]) -> int:
         except TimeoutError:
             print(f"a scene did not come about within {_PATIENCE_S} s", file=sys.stderr)
             return FAILED
+        except _NotPlayed as failed:
+            print(failed, file=sys.stderr)
+            return FAILED
         except KeyboardInterrupt:
-            return OK
+            return INTERRUPTED
 
 
 async def _play(home: Path, *, interactive: bool) -> int:
     furnish(home)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("TIELINE_")}
     environ["TIELINE_HOME"] = str(home)
-    clock = SystemClock()
-    chat = TerminalChat(clock, lambda line: print(line, flush=True))
+    chat = _terminal(environ)
     async with bridge(load(home, environ), environ, chats=[chat]) as exchange:
         scenes = _Scenes(exchange, chat, environ)
         async with asyncio.timeout(_PATIENCE_S):
             await scenes.play()
         if interactive:
             await scenes.converse()
+        else:
+            chat.note("Now yourself: tieline demo --interactive. With agents of your own: see README.md.")
     return OK
+
+
+def _terminal(environ: Mapping[str, str]) -> TerminalChat:
+    screen = sys.stdout.isatty()
+    return TerminalChat(
+        SystemClock(),
+        lambda line: print(line, flush=True),
+        columns=shutil.get_terminal_size().columns if screen else None,
+        colours=screen and "NO_COLOR" not in environ and environ.get("TERM") != "dumb",
+    )
 
 
 class _Scenes:
@@ -66,14 +89,15 @@ class _Scenes:
 
     async def play(self) -> None:
         chat = self._chat
+        chat.note("The real bridge, scripted agents. A line: when, in which topic, and what is read there.")
         chat.note("1. Front Desk hands a recruiter's request to Career, which is idle and wakes.")
         await self._say("front-desk", "A recruiter wrote me, can you look into it?")
         await chat.seen("front-desk", "I have handed this to Career.")
         chat.note("2. A second request comes while Career is busy: it queues.")
         await self._say("front-desk", "And which salary should I ask for?")
         await chat.seen("front-desk", "queued, 1st in line")
-        await chat.seen("front-desk", "Career told me: Yes")
-        await chat.seen("front-desk", "Career told me: Ask for 95k")
+        await chat.seen("front-desk", "It is serious")
+        await chat.seen("front-desk", "Then I ask them")
         chat.note("3. Finance takes nothing from Front Desk: the operator's rule says so.")
         await self._say("front-desk", "Please pay the course.")
         await chat.seen("front-desk", "refused: not_permitted")
@@ -81,25 +105,35 @@ class _Scenes:
         chat.note("4. Two agents would answer each other all night: the loop guard stops them.")
         await self._say("ping", "Play with Pong.")
         await chat.seen("ping", "Stopped: ")
-        chat.note("5. A shell asks Career and gets its reply:")
-        chat.note('$ tieline ask career "How many offers are open?"')
-        print(await self._tieline("ask", "career", "How many offers are open?"), flush=True)
+        chat.note('5. A shell asks Career and gets its reply: tieline ask career "How many offers are open?"')
+        chat.line(await self._tieline("ask", "career", "How many offers are open?"))
         handoff = await chat.seen("front-desk", "→ career")
-        chat.note(f"The trace of the first handoff, as `tieline trace {handoff.message}` shows it:")
+        chat.note(f"The story of the first handoff, as `tieline trace {handoff.message}` tells it:")
         await self._trace(handoff.message or "")
 
     async def converse(self) -> None:
         """Lets a person type into the topics until the end of input."""
         topic = next(iter(PERSONAS))
         self._chat.note(
-            f"Your turn: type into {topic}; `@career TEXT` changes the topic, /help lists commands, ^D ends."
+            f"Your turn: what you type goes to {topic}. `@career` or `@career TEXT` goes on in another topic, "
+            "`[Go on]` presses that button, /help lists the commands, Ctrl-D ends."
         )
         while line := await asyncio.to_thread(sys.stdin.readline):
+            if sys.stdin.isatty() and sys.stdout.isatty():
+                print(_WIPE_TYPED, end="", flush=True)  # it is shown again, in its topic
             text = line.strip()
             if text.startswith("@"):
                 name, _, text = text[1:].partition(" ")
-                topic = name if name in PERSONAS else topic
-            if text.strip():
+                if name not in PERSONAS:
+                    self._chat.note(f"There is no topic {name[:40]!a} here, but {', '.join(PERSONAS)}.")
+                    continue
+                topic = name
+                if not text:
+                    self._chat.note(f"What you type goes to {topic} now.")
+            if text.startswith("["):
+                if not await self._chat.press(self._exchange.inbound, topic, text.strip("[]")):
+                    self._chat.note(f"There is no such button in {topic}.")
+            elif text.strip():
                 await self._say(topic, text.strip())
 
     async def _say(self, topic: str, text: str) -> None:
@@ -107,16 +141,20 @@ class _Scenes:
 
     async def _trace(self, ident: str) -> None:
         person = await self._exchange.caller(None, origin=Origin.USER, bound=None)
-        steps = await self._exchange.trace(person, ident)
-        for step in steps:
-            detail = " ".join(f"{name}={value}" for name, value in step.detail.items())
-            print(f"  +{step.at - steps[0].at:6.3f}s  {step.step:<9} {step.session:<19} {detail[:150]}", flush=True)
+        steps = [StepShown.of(step).model_dump() for step in await self._exchange.trace(person, ident)]
+        for line in aligned(list(reading.trace(steps))):
+            self._chat.line(line)
 
     async def _tieline(self, *arguments: str) -> str:
         process = await asyncio.create_subprocess_exec(
-            *_TIELINE, *arguments, env=self._environ, stdout=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.DEVNULL
+            *_TIELINE,
+            *arguments,
+            env=self._environ,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
         )
-        out, _ = await process.communicate()
+        out, err = await process.communicate()
         if process.returncode:
-            raise RuntimeError(f"tieline {arguments[0]} ended with {process.returncode}")
+            raise _NotPlayed(f"tieline {arguments[0]} ended with {process.returncode}: {err.decode().strip()}")
         return out.decode().rstrip()

@@ -1,25 +1,42 @@
 """A terminal that shows all topics in one column, with the time of each line."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
 
 from bridge.ids import Place
-from bridge.ports.chat import Heard, Intake, Person
+from bridge.ports.chat import Heard, Intake, Person, Pressed
 from bridge.ports.clock import Clock
-from bridge.post import Post
+from bridge.post import Button, Post
 
 SCHEME = "cli"
 OPERATOR = Person(f"{SCHEME}:1", "you", operator=True)
 """Whoever sits at the terminal."""
 
+_STATUS = "· "
+_MENTIONED = 44
+"""How much of a line that stands on the screen already is repeated where it is revised."""
+_MARGIN = 24
+_BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+_TOPICS = ("\x1b[36m", "\x1b[33m", "\x1b[35m", "\x1b[32m", "\x1b[34m")
+
 
 class TerminalChat:
-    """Implements `bridge.ports.chat.Chat`. `write` takes whole lines; times count from the making of the chat."""
+    """Implements `bridge.ports.chat.Chat`. `write` takes whole lines; times count from the making of the chat.
 
-    def __init__(self, clock: Clock, write: Callable[[str], None]) -> None:
+    Lines are folded at `columns`, unless that is None. With `colours` topics are told apart at a glance, and what
+    was shown before is dim.
+    """
+
+    def __init__(
+        self, clock: Clock, write: Callable[[str], None], *, columns: int | None = None, colours: bool = False
+    ) -> None:
         self._clock = clock
         self._write = write
+        self._columns = columns
+        self._colours = colours
         self._began = clock.now()
+        self._topics: dict[str, str] = {}
         self._shown: list[Post] = []
         self._changed = asyncio.Condition()
         self._said = 0
@@ -43,50 +60,98 @@ class TerminalChat:
     async def deliver(self, post: Post) -> str:
         async with self._changed:
             self._shown.append(post)
-            self._line(post.place, post.text if post.receipt is None else _revision(post.text))
-            for button in post.buttons:
-                self._line(post.place, f"[{button.label}]")
+            text = _joined(post.text)
+            if post.receipt is not None:
+                self._line(post.place, _revision(text), _DIM)
+            else:
+                self._line(post.place, text)
+            if post.buttons:
+                self._line(post.place, " ".join(f"[{button.label}]" for button in post.buttons), _BOLD)
             self._changed.notify_all()
             return post.receipt or str(len(self._shown))
 
     async def say(self, intake: Intake, topic: str, text: str) -> None:
         """A person types `text` into a topic."""
-        place = Place(f"{SCHEME}:{topic}")
+        place = _place(topic)
         self._said += 1
-        self._line(place, text, mark="you> ")
+        self._line(place, text, _BOLD, mark="you> ")
         await intake.hear(Heard(place, OPERATOR, text, f"{place}:{self._began}:{self._said}"))
+
+    async def press(self, intake: Intake, topic: str, label: str) -> bool:
+        """A person presses the newest button of a topic whose label begins so. False where there is none."""
+        button = self._button(_place(topic), label)
+        if button is None:
+            return False
+        self._line(_place(topic), f"[{button.label}]", _BOLD, mark="you> ")
+        self._line(_place(topic), await intake.press(Pressed(_place(topic), OPERATOR, button.action)))
+        return True
 
     async def seen(self, topic: str, part: str) -> Post:
         """Waits until a text with `part` has been shown in a topic."""
-        place = Place(f"{SCHEME}:{topic}")
 
         def found() -> list[Post]:
-            return [post for post in self._shown if post.place == place and part in post.text]
+            return [post for post in self._shown if post.place == _place(topic) and part in post.text]
 
         async with self._changed:
             await self._changed.wait_for(lambda: bool(found()))
             return found()[0]
 
     def note(self, text: str) -> None:
-        """A line that belongs to no topic."""
-        self._write(f"\n{self._stamp()}  {text}")
+        """A heading that belongs to no topic, after an empty line."""
+        self._write("")
+        for line in self._folded(text, 0):
+            self._write(self._styled(line, _BOLD))
 
-    def _line(self, place: Place, text: str, mark: str = "") -> None:
-        name = place.partition(":")[2]
-        for number, line in enumerate(text.splitlines() or [""]):
-            begin = f"{self._stamp()}  {name:>10} │ {mark}" if number == 0 else f"{'':9}  {'':>10} │ {'':{len(mark)}}"
-            self._write(f"{begin}{_plain(line)}")
+    def line(self, text: str) -> None:
+        """What another program shows, cut where the screen ends."""
+        for line in text.splitlines():
+            if self._columns is not None and len(line) > self._columns:
+                line = f"{line[: self._columns - 1]}…"  # noqa: PLW2901
+            self._write(_plain(line))
 
-    def _stamp(self) -> str:
-        return f"[{self._clock.now() - self._began:6.2f}s]"
+    def _button(self, place: Place, label: str) -> Button | None:
+        newest = {post.key: post for post in self._shown if post.place == place}
+        buttons = [button for post in newest.values() for button in post.buttons]
+        return next((one for one in reversed(buttons) if one.label.lower().startswith(label.lower())), None)
+
+    def _line(self, place: Place, text: str, style: str = "", mark: str = "") -> None:
+        topic = place.partition(":")[2]
+        colour = self._topics.setdefault(topic, _TOPICS[len(self._topics) % len(_TOPICS)])
+        stamp = self._styled(f"[{self._clock.now() - self._began:6.2f}s]", _DIM)
+        name, bar = self._styled(f"{topic:>10}", colour), self._styled("│", colour)
+        lines = (part for line in text.splitlines() or [""] for part in self._folded(_plain(line), _MARGIN + len(mark)))
+        for number, line in enumerate(lines):
+            begin = f"{stamp}  {name} {bar} {mark}" if number == 0 else f"{'':21} {bar} {'':{len(mark)}}"
+            self._write(f"{begin}{self._styled(line, style)}")
+
+    def _folded(self, line: str, margin: int) -> Iterator[str]:
+        if self._columns is None or len(line) <= self._columns - margin:
+            yield line
+        else:
+            yield from textwrap.wrap(line, max(20, self._columns - margin), replace_whitespace=False)
+
+    def _styled(self, text: str, style: str) -> str:
+        return f"{style}{text}{_PLAIN}" if self._colours and style else text
+
+
+def _place(topic: str) -> Place:
+    return Place(f"{SCHEME}:{topic}")
+
+
+def _joined(text: str) -> str:
+    """The status of a handoff stands behind it, not below."""
+    return text.replace(f"\n{_STATUS}", f" {_STATUS}")
 
 
 def _revision(text: str) -> str:
-    """What was shown before is not repeated: its beginning says which it was, its last line what is new."""
-    first, *rest = text.splitlines() or [""]
-    return f"{first[:44].rstrip()}… {rest[-1]}" if rest else text
+    """What was shown before is not repeated: its beginning says which it was, its status what is new."""
+    first, separator, status = text.rpartition(f" {_STATUS}")
+    if not separator:
+        return text
+    line = first.splitlines()[0]
+    return f"{line if len(line) <= _MENTIONED else f'{line[: _MENTIONED - 1].rstrip()}…'}{separator}{status}"
 
 
 def _plain(line: str) -> str:
     """Control characters of agents' texts must not steer the terminal."""
-    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in line)
+    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in line.expandtabs(4))
