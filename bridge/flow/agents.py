@@ -117,9 +117,9 @@ class Agents:
                 self._connections.pop(digest, None)
 
     def deaf(self, session: SessionId) -> bool:
-        """Whether its agent has had its tools, and has them no more: it cannot read mail until it is started again."""
+        """Whether its agent runs without its tools: then it cannot read mail until it is started again."""
         running = self._running.get(session)
-        return running is not None and running.digest in self._connections and not self._connections[running.digest]
+        return running is not None and not self._connections[running.digest]
 
     def live(self, session: SessionId) -> bool:
         running = self._running.get(session)

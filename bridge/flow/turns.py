@@ -129,7 +129,7 @@ class Turns:
         if session is None:
             return Result("", "failed", Failure(FailureKind.CONFIG, f"{turn.session} does not exist"))
         if self._agents.deaf(session.id) and await self._ledger.surely(lambda work: _announced_before(work, turn)):
-            log.warning("%s: its agent has lost its tools and is started again", session.id)
+            log.warning("%s: its agent is without its tools, and is started again", session.id)
             await self._agents.retire(session.id)
         try:
             agent = await self._agents.ready(session, partial(self._born, turn))

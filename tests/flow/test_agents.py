@@ -1,7 +1,9 @@
 """Agents: started when needed, closed when idle, and known by their tokens and processes (DESIGN §6)."""
 
 import asyncio
-from contextlib import AbstractContextManager
+from contextlib import ExitStack
+
+import pytest
 
 from bridge import wording
 from bridge.limits import Limits
@@ -210,42 +212,41 @@ async def test_a_thousand_idle_sessions_cost_no_task() -> None:
         await on.clock.advance(Limits().idle_close_s)
         assert len(asyncio.all_tasks()) == without
         assert without - before <= 6
-        assert [agent.closed for agent in on.runtime.agents] == [True]
+        assert all(agent.closed for agent in on.runtime.agents)
     assert len(asyncio.all_tasks()) == before
 
 
-async def test_an_agent_that_has_lost_its_tools_is_started_again_for_mail_that_it_could_not_read() -> None:
+async def test_an_agent_without_its_tools_is_started_again_for_mail_that_it_could_not_read() -> None:
     async with stage(session("career")) as on:
-        connected: list[AbstractContextManager[None]] = []
 
         async def career(agent: FakeAgent, prompt: Prompt) -> str:
-            if agent is on.runtime.agents[0] and prompt.words is None:
+            if agent is on.runtime.agents[0]:
                 return "I have no tools"
-            connected.append(on.exchange.tools(agent.token))
-            connected[-1].__enter__()
             await on.tools(agent).receive()
             return "done"
 
         on.agent("career", career)
-        await on.say("career", "hello")
-        await on.quiet()
-        connected[0].__exit__(None, None, None)
         sent = await on.send("career", "read this")
         await on.quiet()
         assert (await on.request(sent.message_id)).state is Answer.ANSWERED
         assert [launch.alias for launch in on.runtime.launches] == [None, on.runtime.agents[0].alias]
 
 
-async def test_an_agent_that_only_forgot_to_read_is_not_started_again() -> None:
+@pytest.mark.parametrize("lost", [True, False])
+async def test_an_agent_with_its_tools_at_hand_that_forgot_to_read_is_not_started_again(lost: bool) -> None:
     async with stage(session("career")) as on:
+        with ExitStack() as connected:
 
-        async def career(agent: FakeAgent, prompt: Prompt) -> str:
-            if prompt.notice == wording.MAIL_NOTICE_AGAIN:
-                await on.tools(agent).receive()
-            return "done"
+            async def career(agent: FakeAgent, prompt: Prompt) -> str:
+                connected.enter_context(on.exchange.tools(agent.token))
+                if lost:
+                    connected.close()
+                if prompt.notice == wording.MAIL_NOTICE_AGAIN:
+                    await on.tools(agent).receive()
+                return "done"
 
-        on.agent("career", career)
-        sent = await on.send("career", "read this")
-        await on.quiet()
+            on.agent("career", career)
+            sent = await on.send("career", "read this")
+            await on.quiet()
         assert (await on.request(sent.message_id)).state is Answer.ANSWERED
-        assert len(on.runtime.launches) == 1
+        assert len(on.runtime.launches) == 1 + lost
