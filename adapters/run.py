@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from adapters.api.listener import SocketTaken
 from adapters.compose import bridge
 from adapters.logs import logging_to
-from adapters.settings.home import home_of
+from adapters.settings.home import SETTINGS_FILE, home_of
 from adapters.settings.load import load
 from adapters.settings.model import Settings
 from adapters.settings.problems import SettingsError
@@ -27,6 +27,11 @@ def run(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> in
         print("usage: tieline run\nRuns the bridge of TIELINE_HOME (default ~/.tieline).", file=sys.stderr)
         return OK if set(arguments) <= {"-h", "--help", "--json"} else USAGE
     home = home_of(environ)
+    if not (home / SETTINGS_FILE).exists():
+        print(
+            f"{home} has no {SETTINGS_FILE}, so no session but the shell's: README.md tells how to begin",
+            file=sys.stderr,
+        )
     try:
         settings = load(home, environ)
     except SettingsError as error:
@@ -69,6 +74,11 @@ def _secrets(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
         yield from (environ[name] for name in agent.env_pass if name in environ)
 
 
+def _tell_person(text: str) -> None:
+    if sys.stderr.isatty():
+        print(text, file=sys.stderr, flush=True)
+
+
 async def _serve(settings: Settings, environ: Mapping[str, str]) -> int:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -78,5 +88,7 @@ async def _serve(settings: Settings, environ: Mapping[str, str]) -> int:
         socket = str(settings.home / "run" / "control.sock")
         ready = {"event": "ready", "pid": os.getpid(), "socket": socket, "web": None}
         print(json.dumps(ready), flush=True)
+        _tell_person("The bridge runs. `tieline status` tells how it stands; Ctrl-C ends it.")
         await stopping.wait()
+        _tell_person(f"It ends; turns that run have {settings.limits.stop_grace_s:g} s to come to their end.")
     return OK
