@@ -13,6 +13,7 @@ from bridge.ids import SYSTEM, MessageId, Place, SessionId
 from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.post import Button, PostKind
 from bridge.request import NO_REPLY_TEXT, Answer, Request
+from bridge.session import Session
 from bridge.trace import StepKind
 
 _CLOSES_AS = {
@@ -69,7 +70,7 @@ async def close(
         return
     closing = None
     if not by_asker:
-        wakes = asker.wakes_on_reply and not request.by_command and asker.closed_at is None
+        wakes = _wakes(asker, request)
         closing = _closing(work, question, request, state, text, reason, wakes)
         work.put(closing)
         if text is not None:
@@ -99,7 +100,7 @@ async def answer_late(work: Work, request: Request, text: str) -> MessageId | No
     asker = await work.session(request.asker)
     if question is None or asker is None or text.strip() in ("", NO_REPLY_TEXT):
         return None
-    wakes = asker.wakes_on_reply and not request.by_command and asker.closed_at is None
+    wakes = _wakes(asker, request)
     late = replace(_closing(work, question, request, Answer.ANSWERED, text, None, wakes), late=True)
     work.put(late)
     work.put(replace(request, late=late.id))
@@ -173,6 +174,12 @@ async def park(work: Work, message: Message, place: Place | None, reason: str, *
 async def decided(work: Work, message: Message, what: str) -> None:
     """Revises what asked about a parked message: there is nothing to press any more."""
     await work.revise(f"parked:{message.id}:{message.epoch}", f"{what}: {wording.short(message.text, 200)}")
+
+
+def _wakes(asker: Session, request: Request) -> bool:
+    """A person who asked is told at the place, and what comes too late for a closed session wakes it not even once
+    it is opened again."""
+    return asker.wakes_on_reply and not request.by_command and asker.closed_at is None
 
 
 async def _fail_parent(work: Work, child: Request, reason: str) -> None:

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from bridge import wording
+from bridge.ids import TurnId
 from bridge.limits import Limits
 from bridge.message import Outcome
 from bridge.ports.runtime import Prompt, Result
@@ -180,7 +181,11 @@ async def test_an_agent_without_tools_gets_mail_as_a_resource_that_counts_as_rea
         assert view.reply is not None
         assert view.reply.text == "it is"
         assert len(on.runtime.prompts) == 1
-        assert (await on.message(sent.message_id)).outcome is Outcome.ACKED
+        message = await on.message(sent.message_id)
+        assert message.outcome is Outcome.ACKED
+        turn = await on.store.turn(message.turn or TurnId(""))
+        assert turn is not None
+        assert turn.peer_read
 
 
 async def test_an_agent_without_tools_is_told_that_it_may_know_a_message_that_is_tried_again() -> None:

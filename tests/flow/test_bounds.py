@@ -178,13 +178,14 @@ async def test_the_rest_of_a_pair_holds_both_ways_and_not_for_others_nor_for_peo
     limits = Limits(pair_messages=2)
     async with stage(session("x", agent=None), session("y", agent=None), limits=limits) as on:
         x, y = await on.shell("x"), await on.shell("y")
+        person = await on.exchange.caller("default/x", origin=Origin.USER, bound=None)
+        await on.send("y", "of a person, which counts for nothing", caller=person, wake=False)
         await on.send("y", "1", caller=x, wake=False)
         await on.send("x", "2", caller=y, wake=False)
         for caller, to in ((x, "y"), (y, "x")):
             refused = await on.refused(to, caller=caller, wake=False)
             assert (refused.code, refused.rule) == (Code.RATE_LIMITED, "limits.pair_messages")
         await on.send("y", "of another", wake=False)
-        person = await on.exchange.caller("default/x", origin=Origin.USER, bound=None)
         await on.send("y", "of a person", caller=person, wake=False)
 
 

@@ -135,6 +135,10 @@ async def test_the_answer_to_an_asker_that_was_closed_goes_to_its_last_place_and
         await on.chat.seen(room("desk"), "career (late): here at last")
         await on.quiet()
         assert {who for who, _ in on.runtime.prompts} == {ident("career")}
+    async with stage(session("desk"), career, store=store, chat=chat) as on:
+        await on.quiet()
+        assert [mail.text for mail in await on.inbox("desk")] == ["here at last"]
+        assert on.runtime.prompts == [], "opened again, it is not woken by what came too late"
 
 
 async def test_what_was_made_at_run_time_stays_and_its_handle_is_never_given_again() -> None:

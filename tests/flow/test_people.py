@@ -166,6 +166,16 @@ async def test_an_ask_of_a_person_at_a_shell_returns_the_answer_once() -> None:
         assert await on.inbox() == []
 
 
+async def test_what_a_person_asks_from_a_shell_in_the_name_of_an_agents_session_wakes_no_agent_there() -> None:
+    async with stage(session("desk"), session("tool", agent=None)) as on:
+        person = await on.shell("desk", Origin.USER)
+        sent = await on.send("tool", "when?", caller=person)
+        await on.exchange.reply(await on.shell("tool"), sent.message_id, "now")
+        await on.quiet()
+        assert [mail.text for mail in await on.inbox("desk")] == ["now"]
+        assert on.runtime.prompts == []
+
+
 async def test_a_persons_message_without_wake_waits_for_the_next_turn() -> None:
     async with stage(session("desk"), session("career")) as on:
         reads: list[str] = []
