@@ -67,7 +67,8 @@ async def _play(home: Path, *, interactive: bool) -> int:
         if interactive:
             await scenes.converse()
         else:
-            chat.note("Now yourself: tieline demo --interactive. With agents of your own: see README.md.")
+            tieline = sys.argv[0] if Path(sys.argv[0]).name == "tieline" else "tieline"
+            chat.note(f"Now yourself: {tieline} demo --interactive. With agents of your own: see README.md.")
     return OK
 
 
