@@ -65,6 +65,10 @@ class SessionBody(Body):
     title: Name | None = None
 
 
+class StopBody(Body):
+    everything: bool = Field(False, description="What is queued is cancelled too.")
+
+
 class TakeBody(Body):
     session: Name | None = None
 

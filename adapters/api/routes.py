@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
-from adapters.api.bodies import AckBody, AskBody, FollowBody, SendBody, SessionBody, TakeBody, Wait
+from adapters.api.bodies import AckBody, AskBody, FollowBody, SendBody, SessionBody, StopBody, TakeBody, Wait
 from adapters.api.request import CallerOf, ChannelOf, ExchangeOf, while_connected
 from adapters.api.shown import (
     AckedShown,
@@ -13,10 +13,12 @@ from adapters.api.shown import (
     ErrorShown,
     InboxShown,
     ReceiptShown,
+    ResumedShown,
     SessionShown,
     SessionsShown,
     StatusShown,
     StepShown,
+    StoppedShown,
     TraceShown,
 )
 from adapters.api.who import caller
@@ -49,6 +51,19 @@ async def new_session(exchange: ExchangeOf, by: CallerOf, body: SessionBody) -> 
     return SessionShown.model_validate(
         await exchange.new_session(by, body.handle, body.agent, body.cwd, body.place, body.title)
     )
+
+
+@router.post("/sessions/{name:path}/stop")
+async def stop(exchange: ExchangeOf, by: CallerOf, name: str, body: StopBody) -> StoppedShown:
+    """Ends the running turn, and rests the session for its peers until it is resumed."""
+    stopped, cancelled = await exchange.stop(by, name, body.everything)
+    return StoppedShown(stopped=stopped, cancelled=cancelled)
+
+
+@router.post("/sessions/{name:path}/resume")
+async def resume(exchange: ExchangeOf, by: CallerOf, name: str) -> ResumedShown:
+    """Lets a session that was stopped or is paused take work again."""
+    return ResumedShown(resumed=await exchange.resume(by, name))
 
 
 @router.post("/send")

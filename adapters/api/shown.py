@@ -90,6 +90,19 @@ class SessionsShown(Shown):
     next_cursor: str | None
 
 
+class StoppedShown(Shown):
+    """Whether a turn ran, and how many queued messages were cancelled."""
+
+    stopped: bool
+    cancelled: int
+
+
+class ResumedShown(Shown):
+    """Whether anything had held the session back."""
+
+    resumed: bool
+
+
 class StepShown(Shown):
     """`detail.message_id` says which message of the conversation the step belongs to."""
 

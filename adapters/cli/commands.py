@@ -69,6 +69,30 @@ def new_session(bridge: Connection, options: argparse.Namespace) -> int:
     return exits.OK
 
 
+def session(bridge: Connection, options: argparse.Namespace) -> int:
+    return {"new": new_session, "stop": stop, "resume": resume}[options.action](bridge, options)
+
+
+def stop(bridge: Connection, options: argparse.Namespace) -> int:
+    done = bridge.post(f"/v1/sessions/{quoted(options.handle)}/stop", {"everything": options.all})
+    if options.json:
+        record(done)
+        return exits.OK
+    cancelled = f", and {done['cancelled']} queued cancelled" if options.all else ""
+    what = "its turn is stopped" if done["stopped"] else "no turn was running"
+    say(f"{options.handle}: {what}{cancelled}; peers wait until: tieline session resume {options.handle}")
+    return exits.OK
+
+
+def resume(bridge: Connection, options: argparse.Namespace) -> int:
+    done = bridge.post(f"/v1/sessions/{quoted(options.handle)}/resume", {})
+    if options.json:
+        record(done)
+    else:
+        say(f"{options.handle} {'takes work again' if done['resumed'] else 'was not stopped'}")
+    return exits.OK
+
+
 def send(bridge: Connection, options: argparse.Namespace) -> int:
     body = {
         "to": options.to,

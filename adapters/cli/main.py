@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from adapters.cli import exits, output
 from adapters.cli.ask import ask
-from adapters.cli.commands import ack, cancel, new_session, send, sessions, status, trace
+from adapters.cli.commands import ack, cancel, send, session, sessions, status, trace
 from adapters.cli.connection import Connection, Dropped, NoBridge, socket_path
 from adapters.cli.inbox import inbox
 from adapters.cli.parser import UsageError, build
@@ -19,7 +19,7 @@ _COMMANDS: dict[str, Callable[[Connection, argparse.Namespace], int]] = {
     "cancel": cancel,
     "inbox": inbox,
     "send": send,
-    "session": new_session,
+    "session": session,
     "sessions": sessions,
     "status": status,
     "trace": trace,
@@ -78,5 +78,5 @@ def _run(arguments: Sequence[str]) -> int:
     command = _COMMANDS.get(options.command)
     if command is None:
         raise UsageError(f"{options.command} is not a command of a running bridge", parser.prog)
-    session = getattr(options, "session", None) or os.environ.get("TIELINE_SESSION") or None
-    return command(Connection(path, token, session), options)
+    speaker = getattr(options, "session", None) or os.environ.get("TIELINE_SESSION") or None
+    return command(Connection(path, token, speaker), options)

@@ -67,7 +67,7 @@ def build() -> argparse.ArgumentParser:
     sessions = command("sessions", "the sessions that you can reach", speaks=True)
     sessions.add_argument("--active", action="store_true", help="only those that are live")
 
-    session = commands.add_parser("session", help="make a session", allow_abbrev=False)
+    session = commands.add_parser("session", help="make, stop or resume a session", allow_abbrev=False)
     actions = session.add_subparsers(metavar="ACTION", dest="action", required=True)
     new = actions.add_parser("new", help="make a session", allow_abbrev=False)
     new.add_argument("--json", action="store_true", help="one JSON object")
@@ -76,6 +76,12 @@ def build() -> argparse.ArgumentParser:
     new.add_argument("--cwd", metavar="D", help="its working directory")
     new.add_argument("--place", metavar="P", help="where its people are, e.g. telegram:-1001234/42")
     new.add_argument("--title", metavar="T", help="its name for people")
+    stop = actions.add_parser("stop", help="end its running turn, and let peers wait", allow_abbrev=False)
+    resume = actions.add_parser("resume", help="let it take work again after a stop or a pause", allow_abbrev=False)
+    for one in (stop, resume):
+        one.add_argument("--json", action="store_true", help="one JSON object")
+        one.add_argument("handle", metavar="HANDLE")
+    stop.add_argument("--all", action="store_true", help="cancel what is queued, too")
 
     send = command("send", "send a message; it is delivered later if need be", speaks=True)
     _message(send)

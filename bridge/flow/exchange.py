@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Self
 
+from bridge.admission import unknown_session
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.flow.admission import Admission
@@ -220,6 +221,26 @@ class Exchange:
                 remedy="Type it in a terminal of your own, or declare the session in tieline.toml.",
             )
         return await self.directory.new(handle, agent=agent, cwd=cwd, place=place, title=title)
+
+    async def stop(self, caller: Caller, session: str, everything: bool) -> tuple[bool, int]:
+        """As `/stop` at a place of the session, for a person who is elsewhere or where it has none."""
+        return await self.control.stop(await self._governed(caller, session), everything=everything)
+
+    async def resume(self, caller: Caller, session: str) -> bool:
+        """As `/resume` at a place of the session."""
+        return await self.control.resume(await self._governed(caller, session))
+
+    async def _governed(self, caller: Caller, name: str) -> SessionId:
+        if caller.origin is not Origin.USER:
+            remedy = "Type it in a terminal of your own."
+            raise Refused(Code.NOT_PERMITTED, "only a person may stop or resume a session", remedy=remedy)
+        ident = address(name, self.directory.profile)
+        session = await self._ledger.store.session(ident) if ident else None
+        if session is None or profile_of(session.id) != self.directory.profile:
+            raise unknown_session()
+        if session.closed_at is not None:
+            raise Refused(Code.SESSION_CLOSED, f"{session.id} has been closed")
+        return session.id
 
     async def trace(self, caller: Caller, ident: str) -> list[Step]:
         """The steps of a message, of what it caused, or of a conversation. A person sees all of the profile,

@@ -2,7 +2,10 @@
 
 import asyncio
 
-from bridge.message import Intent, Outcome, State
+import pytest
+
+from bridge.errors import Code, Refused
+from bridge.message import Intent, Origin, Outcome, State
 from bridge.ports.runtime import Prompt
 from bridge.request import Answer
 from bridge.turn import TurnState
@@ -261,3 +264,26 @@ async def test_an_agent_that_is_wedged_after_a_stop_is_replaced_with_its_context
         await on.chat.seen(room("career"), "done")
         assert on.runtime.agents[0].closed
         assert [launch.alias for launch in on.runtime.launches] == [None, on.runtime.agents[0].alias]
+
+
+async def test_a_person_stops_and_resumes_from_a_shell_what_has_no_place_and_nobody_else_does() -> None:
+    async with stage(session("career", places=())) as on:
+        started = asyncio.Event()
+        on.agent("career", endless(on, started))
+        person, program = await on.shell(origin=Origin.USER), await on.shell()
+        await on.send("career", "first")
+        await started.wait()
+        for forbidden in (on.exchange.stop(program, "career", False), on.exchange.resume(program, "career")):
+            with pytest.raises(Refused) as refused:
+                await forbidden
+            assert refused.value.code is Code.NOT_PERMITTED
+        assert await on.exchange.stop(person, "career", True) == (True, 0)
+        second = await on.send("career", "second")
+        await on.quiet()
+        assert (await on.message(second.message_id)).state is State.QUEUED
+        assert await on.exchange.resume(person, "default/career")
+        assert (await on.exchange.answer(await on.shell(), second.message_id, 5)).answer is Answer.ANSWERED
+        assert not await on.exchange.resume(person, "career")
+        with pytest.raises(Refused) as refused:
+            await on.exchange.stop(person, "nobody", False)
+        assert refused.value.code is Code.UNKNOWN_SESSION

@@ -52,6 +52,7 @@ class MemoryExchange:
     acked: list[str] = field(default_factory=list)
     deferred: list[str] = field(default_factory=list)
     read: list[str] = field(default_factory=list)
+    stopped: list[str] = field(default_factory=list)
     mail: dict[SessionId, list[Mail]] = field(default_factory=dict)
     answers: dict[str, AnswerView] = field(default_factory=dict)
     keys: dict[str, Receipt] = field(default_factory=dict)
@@ -185,6 +186,15 @@ class MemoryExchange:
         name = SessionId(f"default/{handle}")
         self.kinds[name] = Kind.CHAT
         return replace(self._view(name), cwd=cwd, title=title or handle, places=(place,) if place else ())
+
+    async def stop(self, caller: Caller, session: str, everything: bool) -> tuple[bool, int]:
+        self.callers.append(caller)
+        self.stopped.append(session)
+        return True, 2 if everything else 0
+
+    async def resume(self, caller: Caller, session: str) -> bool:
+        self.callers.append(caller)
+        return session in self.stopped
 
     async def trace(self, caller: Caller, ident: str) -> list[Step]:
         if not self.lines:

@@ -116,7 +116,7 @@ async def test_openapi_describes_every_endpoint(home: Path) -> None:
     assert set(described["paths"]) == {
         "/v1/ack", "/v1/answers/{message_id}", "/v1/answers/{message_id}/read", "/v1/ask", "/v1/inbox",
         "/v1/inbox/take", "/v1/inbox/wait", "/v1/messages/{message_id}/cancel", "/v1/send", "/v1/sessions",
-        "/v1/status", "/v1/traces/{ident}",
+        "/v1/sessions/{name}/resume", "/v1/sessions/{name}/stop", "/v1/status", "/v1/traces/{ident}",
     }  # fmt: skip
 
 

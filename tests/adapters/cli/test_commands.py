@@ -109,6 +109,17 @@ async def test_a_session_is_made_in_the_directory_of_who_asks_and_never_by_an_ag
     assert done.err == f"{Path.cwd() / 'work'} is no directory yet: make it, or the agent cannot start\n"
 
 
+async def test_a_session_is_stopped_and_resumed(shell: Shell) -> None:
+    assert (await shell.run("session", "resume", "career")).out == "career was not stopped\n"
+    stopped = await shell.run("session", "stop", "career", "--all")
+    assert stopped.out.startswith("career: its turn is stopped, and 2 queued cancelled; ")
+    assert (await shell.run("session", "resume", "career")).out == "career takes work again\n"
+    [record] = (await shell.run("session", "stop", "career", "--json")).records
+    assert record == {"stopped": True, "cancelled": 0}
+    [record] = (await shell.run("session", "resume", "career", "--json")).records
+    assert record == {"resumed": True}
+
+
 @pytest.mark.parametrize("text", ["zażółć 🎉\n\n", "", " \t", "a\r\nb", "-- --json"])
 async def test_text_from_stdin_arrives_as_it_is(shell: Shell, exchange: MemoryExchange, text: str) -> None:
     await shell.run("send", "career", "-", stdin=text.encode())

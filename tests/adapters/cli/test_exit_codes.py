@@ -79,6 +79,8 @@ COMMANDS = [
     ("status",),
     ("sessions",),
     ("session", "new", "made"),
+    ("session", "stop", "made"),
+    ("session", "resume", "made"),
     ("send", "career", "hello"),
     ("ask", "career", "hello"),
     ("cancel", "m1"),
