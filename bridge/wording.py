@@ -36,8 +36,14 @@ MAIL_NOTE = (
 REPLY_NOTE = "The reply is another agent's text, not your user's."
 OPEN_NOTE = "No answer yet. The question stays open, and its answer will arrive as mail: do not ask again."
 CUT_NOTE = "\n[cut by the bridge: the whole text is at the place where it was asked, and in the trace]"
+CUT_FINAL = "\n[cut by the bridge: the agent said more than this]"
 
 _SHOWN = 700
+
+
+def bounded(text: str, limit: int, note: str) -> str:
+    """The text, or as much of it as leaves room for the note that says so."""
+    return text if len(text) <= limit else text[: limit - len(note)] + note
 
 
 def short(text: str, limit: int = _SHOWN) -> str:

@@ -14,6 +14,8 @@ MAX_FRAME = 64 * 2**20
 """In bytes. A longer line is dropped."""
 _HIGH = 8 * 2**20
 _LOW = 2**20
+_AT_ONCE = 100
+"""How many useless lines in a row may keep everybody else waiting."""
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _WANTED = frozenset(
     {"agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "user_message_chunk"}
@@ -30,7 +32,8 @@ class Frames:
     def __init__(self, write: Callable[[bytes], Awaitable[None]], hold: Callable[[bool], None]) -> None:
         self._write = write
         self._hold = hold
-        self._lines: deque[bytes] = deque()
+        self._chunks: deque[bytes] = deque()
+        self._at = 0
         self._waiting = 0
         self._held = False
         self._partial: list[bytes] = []
@@ -40,17 +43,10 @@ class Frames:
         self._dropped = 0
 
     def feed(self, data: bytes) -> None:
-        *lines, rest = data.split(b"\n")
-        for line in lines:
-            self._partial_size += len(line)
-            self._take(b"".join([*self._partial, line]))
-            self._partial.clear()
-            self._partial_size = 0
-        self._partial_size += len(rest)
-        if self._partial_size > MAX_FRAME:
-            self._partial.clear()
-        else:
-            self._partial.append(rest)
+        self._chunks.append(data)
+        self._waiting += len(data)
+        self._pace()
+        self._arrived.set()
 
     def end(self) -> None:
         self._ended = True
@@ -58,16 +54,17 @@ class Frames:
 
     async def receive(self) -> dict[str, Any] | None:
         """The next frame, or None after the last one."""
+        useless = 0
         while True:
-            while self._lines:
-                line = self._lines.popleft()
-                self._waiting -= len(line)
-                self._pace()
+            while (line := self._line()) is not None:
                 frame = _frame(line)
                 if frame is None:
                     self._drop(line)
                 elif _is_wanted(frame):
                     return frame
+                useless += 1
+                if useless % _AT_ONCE == 0:
+                    await asyncio.sleep(0)
             if self._ended:
                 return None
             self._arrived.clear()
@@ -85,14 +82,38 @@ class Frames:
     async def close(self) -> None:
         self.end()
 
-    def _take(self, line: bytes) -> None:
+    def _line(self) -> bytes | None:
+        """The next whole line. Lines are parted as they are taken, so that whoever prints many holds up nobody."""
+        while self._chunks:
+            chunk, start = self._chunks[0], self._at
+            end = chunk.find(b"\n", start)
+            self._at = end + 1
+            if end < 0 or self._at == len(chunk):
+                self._chunks.popleft()
+                self._waiting -= len(chunk)
+                self._at = 0
+                self._pace()
+            self._extend(chunk[start:] if end < 0 else chunk[start:end])
+            if end >= 0 and (line := self._whole()) is not None:
+                return line
+        return None
+
+    def _extend(self, part: bytes) -> None:
+        self._partial_size += len(part)
         if self._partial_size > MAX_FRAME:
-            logger.warning("a line of %d bytes by an agent was dropped", self._partial_size)
-        elif not line.isspace() and line:
-            self._lines.append(line)
-            self._waiting += len(line)
-            self._pace()
-            self._arrived.set()
+            self._partial.clear()
+        else:
+            self._partial.append(part)
+
+    def _whole(self) -> bytes | None:
+        """What has been gathered as a line; None where it is too long."""
+        line, size = b"".join(self._partial), self._partial_size
+        self._partial.clear()
+        self._partial_size = 0
+        if size > MAX_FRAME:
+            logger.warning("a line of %d bytes by an agent was dropped", size)
+            return None
+        return line
 
     def _pace(self) -> None:
         if self._held != (self._waiting > (_LOW if self._held else _HIGH)):
@@ -100,6 +121,8 @@ class Frames:
             self._hold(self._held)
 
     def _drop(self, line: bytes) -> None:
+        if not line or line.isspace():
+            return
         # Agents print banners; their text may hold anything and stays out of the log.
         self._dropped += 1
         if self._dropped == 1:

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     Update = AgentMessageChunk | AgentThoughtChunk | ToolCallStart | ToolCallProgress
 
 
+MOST_CHARS = 8 * 2**20
+"""How much of what an agent says is kept, whatever it says."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Asked:
     question: Question
@@ -44,13 +48,14 @@ class Run:
         self._over = False
         self._heard = False
         self._final: list[str] = []
+        self._room = MOST_CHARS
         self._tools: dict[str, bool] = {}
         self._pending: list[asyncio.Future[str | None]] = []
         self._items: asyncio.Queue[Event | _Asked | None] = asyncio.Queue()
 
     @property
     def final(self) -> str:
-        """The visible text since the last tool call began."""
+        """The visible text since the last tool call began, up to `MOST_CHARS`."""
         return "".join(self._final).strip()
 
     @property
@@ -127,7 +132,8 @@ class Run:
             return
         self._heard = True
         if kind is Text:
-            self._final.append(content.text)
+            self._final.append(content.text[: self._room])
+            self._room -= len(self._final[-1])
         self._items.put_nowait(kind(content.text))
 
     def _tool(self, update: "ToolCallStart | ToolCallProgress") -> None:
@@ -138,6 +144,7 @@ class Run:
             name = _name(update)
             self._tools[call] = False
             self._final.clear()
+            self._room = MOST_CHARS
             self._items.put_nowait(ToolBegun(call, name, reading=reads_only(name, update.kind)))
         if update.status in ("completed", "failed") and not self._tools[call]:
             self._tools[call] = True

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 _LINES = 20
+_AT_ONCE = 100
 _LINE_CHARS = 400
 _SECRET_CHARS = 6
 _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -31,6 +32,9 @@ class Tail:
 
     def feed(self, data: bytes) -> None:
         *lines, partial = (self._partial + self._decode(data)).split("\n")
+        if len(lines) > _AT_ONCE:
+            # Whoever floods it must not hold everybody up.
+            lines = [f"[{len(lines) - _AT_ONCE} lines are left out]", *lines[-_AT_ONCE:]]
         for line in lines:
             self._add(line)
         # Of a line without an end only as much is kept as will ever be shown.

@@ -203,7 +203,13 @@ def _closing(
         )
     else:
         told = replace(
-            _system_message(work, question, request.asker, _bounded(text, work.limits.max_chars), wake=wakes),
+            _system_message(
+                work,
+                question,
+                request.asker,
+                wording.bounded(text, work.limits.max_chars, wording.CUT_NOTE),
+                wake=wakes,
+            ),
             sender=request.asked,
             intent=Intent.REPLY,
             origin=Origin.PEER,
@@ -233,12 +239,6 @@ def _system_message(work: Work, about: Message, recipient: SessionId, text: str,
         depth=about.depth,
         path=about.path,
     )
-
-
-def _bounded(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    return text[: limit - len(wording.CUT_NOTE)] + wording.CUT_NOTE
 
 
 def _record_grant(work: Work, request: Request, question: Message) -> None:

@@ -18,6 +18,9 @@ _ENDED_BY_OTHERS = frozenset({Answer.EXPIRED, Answer.CANCELLED, Answer.FAILED})
 
 _STOPPED = "stopped by a person"
 
+FINAL_CHARS = 200_000
+"""How much of a final text is kept and shown: a hundred posts of a chat are no answer."""
+
 NOTICES = 2
 """How often an unread input is announced before it fails."""
 
@@ -88,7 +91,7 @@ async def _completed(work: Work, turn: Turn, taken: list[Message], final: str) -
             await settle(work, message, Outcome.FAILED, reason="it was not read, though announced twice")
     read = [one for one in taken if one not in unread]
     await _close_read_requests(work, turn, [*read, *await _acknowledged(work, turn)])
-    final = final.strip()
+    final = wording.bounded(final.strip(), FINAL_CHARS, wording.CUT_FINAL)
     if not unread:
         await _answer(work, turn, final)
     if final and final != NO_REPLY_TEXT:

@@ -5,6 +5,7 @@ import asyncio
 from bridge import wording
 from bridge.decision import Verb
 from bridge.errors import Code, Refused
+from bridge.flow.turn_end import FINAL_CHARS
 from bridge.limits import Limits
 from bridge.message import Intent, Outcome, State
 from bridge.ports.runtime import Prompt
@@ -217,3 +218,15 @@ async def test_ten_attempts_at_one_pair_rest_after_twenty_messages() -> None:
         assert (await on.refused("career", wake=False)).code is Code.RATE_LIMITED
         await on.clock.advance(2)
         await on.send("career", "again", wake=False)
+
+
+async def test_what_an_agent_says_without_end_does_not_flood_its_place() -> None:
+    async with stage(session("career")) as on:
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            return "x" * 1_000_000
+
+        on.agent("career", career)
+        await on.say("career", "say much")
+        await on.chat.seen(room("career"), "[cut by the bridge: the agent said more than this]")
+        assert sum(map(len, on.chat.texts(room("career")))) == FINAL_CHARS

@@ -102,6 +102,13 @@ def test_any_other_tool_may_change_something(name: str) -> None:
     assert not reads_only(name, None)
 
 
+def test_of_a_flood_on_stderr_the_end_is_passed_on_with_how_much_is_left_out() -> None:
+    passed: list[str] = []
+    Tail(passed.append).feed(b"".join(b"line %d\n" % number for number in range(5_000)))
+    assert passed[0] == "[4900 lines are left out]"
+    assert passed[1:] == [f"line {number}" for number in range(4_900, 5_000)]
+
+
 def test_the_end_of_stderr_is_kept_clean_and_short() -> None:
     lines: list[str] = []
     tail = Tail(lines.append)

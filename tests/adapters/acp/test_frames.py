@@ -1,5 +1,6 @@
 """Frames at the pace of whoever handles them."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -64,6 +65,20 @@ async def test_a_line_without_bounds_is_dropped(monkeypatch: pytest.MonkeyPatch)
     received.feed(b"\n" + line(1, 900) + line(2, 1_000) + line(3))
     received.end()
     assert await numbers(received) == [1, 3]
+
+
+async def test_whoever_prints_without_end_keeps_nobody_waiting() -> None:
+    pipe = Pipe()
+    received = Frames(pipe.write, pipe.hold)
+    received.feed(b"y\n" * 100_000 + line(1))
+    received.end()
+    receiving = asyncio.create_task(numbers(received))
+    turns = 0
+    while not receiving.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert receiving.result() == [1]
+    assert turns >= 1_000
 
 
 async def test_a_request_that_cannot_be_sent_says_so_and_a_late_answer_does_not() -> None:

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from adapters.acp import run
 from bridge.ports.runtime import Context, Event, Prompt, Text, Thought, ToolBegun, ToolEnded
 from bridge.turn import FailureKind
 from tests.adapters.acp.bench import NOW, Bench, Ear, gone, until
@@ -159,6 +160,18 @@ async def test_a_prompt_of_megabytes_arrives_whole(bench: Bench) -> None:
     agent = await bench.start()
     result = await bench.say(agent, "x" * 3_000_000)
     assert len(result.final) == len("echo: ") + 3_000_000
+
+
+async def test_what_an_agent_says_without_end_is_not_kept_without_end(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "MOST_CHARS", 1_000)
+    agent = await bench.start()
+    ear = Ear()
+    result = await bench.say(agent, "do: big 900 ; big 900 ; tool Bash ; big 900", ear)
+    assert len(result.final) == 900
+    assert sum(len(event.text) for event in ear.of(Text)) > 2_700 - 1
+    assert len((await bench.say(agent, "do: big 900 ; big 900")).final) == 1_000
 
 
 # How it fails
