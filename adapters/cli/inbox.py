@@ -19,10 +19,10 @@ def inbox(bridge: Connection, options: argparse.Namespace) -> int:
     found = _fetch(bridge, options)
     for mail in found:
         _show(mail, options)
-    if options.follow:
-        _follow(bridge, options, _ids(found))
     if not options.json:
         _hint(found, options)
+    if options.follow:
+        _follow(bridge, options, _ids(found))
     return exits.OK
 
 
@@ -56,6 +56,8 @@ def _hint(found: list[dict[str, Any]], options: argparse.Namespace) -> None:
         note("taken; settle it with: tieline ack ID, else it comes again")
     elif sys.stdout.isatty():
         note("settle what you have read with: tieline ack ID")
+    if sys.stdout.isatty() and any(mail["intent"] == "request" for mail in found):
+        note("answer a request with: tieline send FROM TEXT --reply-to ID")
 
 
 def _ids(mail: list[dict[str, Any]]) -> set[str]:
