@@ -89,6 +89,45 @@ async def test_closings_that_are_read_together_need_one_turn_and_not_one_each() 
         assert [mail.text for mail in await on.inbox()] == ["x+y"]
 
 
+async def test_answers_for_two_askers_are_read_in_turns_of_their_own() -> None:
+    async with stage(session("desk"), session("career"), session("finance")) as on:
+        gates = {"career": asyncio.Event(), "finance": asyncio.Event()}
+        busy, free = asyncio.Event(), asyncio.Event()
+
+        async def desk(agent: FakeAgent, prompt: Prompt) -> str:
+            if prompt.words:
+                busy.set()
+                await free.wait()
+                return ""
+            mails = (await on.tools(agent).receive()).messages
+            if mails[0].intent == Intent.REQUEST:
+                await on.tools(agent).send(mails[0].text, "your part?")
+                return "I asked"
+            return " and ".join(mail.text for mail in mails)
+
+        def part(handle: str) -> Behaviour:
+            async def behaviour(agent: FakeAgent, prompt: Prompt) -> str:
+                await on.tools(agent).receive()
+                await gates[handle].wait()
+                return f"of {handle}"
+
+            return behaviour
+
+        on.agent("desk", desk)
+        for handle in gates:
+            on.agent(handle, part(handle))
+            await on.send("desk", handle)
+        await on.quiet()
+        await on.say("desk", "wait a moment")
+        await busy.wait()
+        for gate in gates.values():
+            gate.set()
+        await on.quiet()
+        free.set()
+        await on.quiet()
+        assert sorted(mail.text for mail in await on.inbox()) == ["of career", "of finance"]
+
+
 async def test_a_person_sees_every_final_text_of_the_work_that_was_begun_for_them() -> None:
     async with stage(session("desk"), session("career")) as on:
 

@@ -99,6 +99,23 @@ async def test_gathered_answers_reach_the_first_asker_once_and_nothing_stays_beh
         assert max(on.runtime.most_at_once.values()) == 1
 
 
+@pytest.mark.parametrize("seed", range(20))
+async def test_a_hint_that_comes_while_a_lane_looks_at_the_store_is_not_lost(seed: int) -> None:
+    async with stage(session("career"), store=interleaved(seed)) as on:
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).receive()
+            return "done"
+
+        on.agent("career", career)
+        for number in range(6):
+            for _ in range(seed + 7 * number):
+                await asyncio.sleep(0)
+            await on.send("career", f"{number}", intent=Intent.INFORM)
+        await idle(on)
+        assert len(on.runtime.prompts) == 6
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_a_read_that_races_with_the_end_of_its_turn_loses_no_mail(seed: int) -> None:
     async with stage(session("career"), store=interleaved(seed)) as on:

@@ -181,6 +181,14 @@ async def test_a_withdrawal_before_it_is_read_settles_the_message_and_sends_no_n
         assert again.answer is Answer.CANCELLED
 
 
+async def test_who_withdraws_news_is_sent_no_notice_of_it() -> None:
+    async with stage(session("career")) as on:
+        sent = await on.send("career", "never mind", intent=Intent.INFORM, wake=False)
+        await on.exchange.cancel(await on.shell(), sent.message_id)
+        assert (await on.message(sent.message_id)).outcome is Outcome.CANCELLED
+        assert await on.inbox() == []
+
+
 async def test_only_the_session_that_was_asked_can_reply_and_only_the_asker_can_look() -> None:
     async with stage(session("tool", agent=None), session("other", agent=None)) as on:
         sent = await on.send("tool", "when?")

@@ -27,6 +27,19 @@ async def test_a_queued_message_expires_at_its_time_and_not_before() -> None:
         assert "expired before it was answered" in told.text
 
 
+async def test_what_is_past_its_life_is_not_begun_although_nothing_has_expired_it_yet() -> None:
+    async with stage(session("career")) as on:
+        await on.say("career", "/stop")
+        sent = await on.send("career", "soon", ttl_s=100)
+        await on.quiet()
+        on.clock.jump(100)
+        await on.say("career", "/resume")
+        await on.quiet()
+        assert on.runtime.prompts == []
+        await on.clock.advance(30)
+        assert (await on.message(sent.message_id)).outcome is Outcome.EXPIRED
+
+
 async def test_an_inform_that_expires_is_reported_to_its_sender() -> None:
     async with stage(session("career")) as on:
         sent = await on.send("career", "by the way", wake=False, intent=Intent.INFORM, ttl_s=5)
