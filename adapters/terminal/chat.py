@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from bridge.ids import Place
 from bridge.ports.chat import Heard, Intake, Person, Pressed
 from bridge.ports.clock import Clock
-from bridge.post import Button, Post
+from bridge.post import Button, Post, PostKind
 
 SCHEME = "cli"
 OPERATOR = Person(f"{SCHEME}:1", "you", operator=True)
@@ -60,11 +60,9 @@ class TerminalChat:
     async def deliver(self, post: Post) -> str:
         async with self._changed:
             self._shown.append(post)
-            text = _joined(post.text)
-            if post.receipt is not None:
-                self._line(post.place, _revision(text), _DIM)
-            else:
-                self._line(post.place, text)
+            revised = post.receipt is not None
+            text = _with_status(post.text, revised) if post.kind is PostKind.HANDOFF else post.text
+            self._line(post.place, text, _DIM if revised else "")
             if post.buttons:
                 self._line(post.place, " ".join(f"[{button.label}]" for button in post.buttons), _BOLD)
             self._changed.notify_all()
@@ -138,18 +136,14 @@ def _place(topic: str) -> Place:
     return Place(f"{SCHEME}:{topic}")
 
 
-def _joined(text: str) -> str:
-    """The status of a handoff stands behind it, not below."""
-    return text.replace(f"\n{_STATUS}", f" {_STATUS}")
-
-
-def _revision(text: str) -> str:
-    """What was shown before is not repeated: its beginning says which it was, its status what is new."""
-    first, separator, status = text.rpartition(f" {_STATUS}")
-    if not separator:
-        return text
-    line = first.splitlines()[0]
-    return f"{line if len(line) <= _MENTIONED else f'{line[: _MENTIONED - 1].rstrip()}…'}{separator}{status}"
+def _with_status(text: str, revised: bool) -> str:
+    """The status of a handoff stands behind it, not below. What was shown before is not repeated: its beginning
+    says which it was, its status what is new."""
+    handoff, _, status = text.rpartition(f"\n{_STATUS}")
+    if revised:
+        line = handoff.split("\n")[0]
+        handoff = line if len(line) <= _MENTIONED else f"{line[: _MENTIONED - 1].rstrip()}…"
+    return f"{handoff} {_STATUS}{status}"
 
 
 def _plain(line: str) -> str:

@@ -43,7 +43,7 @@ class Intake:
 
 
 def post(text: str, *, key: str = "k", buttons: tuple[Button, ...] = (), receipt: str | None = None) -> Post:
-    place, kind = Place("cli:desk"), PostKind.HANDOFF
+    place, kind = Place("cli:desk"), PostKind.HANDOFF if "\n· " in text else PostKind.NOTICE
     return Post(PostId(key), key, place, kind, text, 0, 0, buttons=buttons, receipt=receipt)
 
 
@@ -64,8 +64,13 @@ async def test_a_revision_repeats_only_as_much_as_tells_what_it_revises() -> Non
     assert line.endswith("│ → career: A recruiter of Initech offers me… · answered")
     [line] = await shown(post("→ pong: ping\n· answered", receipt="1"))
     assert line.endswith("│ → pong: ping · answered")
-    [line] = await shown(post("working for 6 s", receipt="1"))
-    assert line.endswith("│ working for 6 s")
+
+
+async def test_a_list_in_an_agents_text_stays_a_list() -> None:
+    final = replace(post("Two:\n· Initech\n· Hooli"), kind=PostKind.FINAL)
+    assert [line.rpartition("│ ")[2] for line in await shown(final)] == ["Two:", "· Initech", "· Hooli"]
+    progress = replace(post("working for 6 s\ntool: a · b", receipt="1"), kind=PostKind.PROGRESS)
+    assert [line.rpartition("│ ")[2] for line in await shown(progress)] == ["working for 6 s", "tool: a · b"]
 
 
 async def test_what_is_wider_than_the_screen_is_folded_beside_the_margin() -> None:
