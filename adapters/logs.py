@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
@@ -108,6 +108,9 @@ class _PrivateFile(RotatingFileHandler):
     def _open(self) -> TextIOWrapper:
         return TextIOWrapper(open(self.baseFilename, "ab", opener=_private), encoding=self.encoding)
 
+    def handleError(self, record: logging.LogRecord) -> None:
+        """A full disk takes no log; what it would say is on stderr all the same."""
+
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
@@ -147,7 +150,8 @@ def logging_to(
             logger.setLevel(before)
         for handler in handlers:
             root.removeHandler(handler)
-            handler.close()
+            with suppress(OSError):  # what a full disk did not take
+                handler.close()
 
 
 def _file(folder: Path) -> _PrivateFile:

@@ -81,14 +81,26 @@ def _tell_person(text: str) -> None:
 
 async def _serve(settings: Settings, environ: Mapping[str, str]) -> int:
     stopping = asyncio.Event()
+    starting: asyncio.Task[int] | None = asyncio.current_task()
+
+    def stop() -> None:
+        if starting is not None and not stopping.is_set():
+            starting.cancel()
+        stopping.set()
+
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopping.set)
-    async with bridge(settings, environ):
-        socket = str(settings.home / "run" / "control.sock")
-        ready = {"event": "ready", "pid": os.getpid(), "socket": socket, "web": None}
-        print(json.dumps(ready), flush=True)
-        _tell_person("The bridge runs. `tieline status` tells how it stands; Ctrl-C ends it.")
-        await stopping.wait()
-        _tell_person(f"It ends; turns that run have {settings.limits.stop_grace_s:g} s to come to their end.")
+        loop.add_signal_handler(number, stop)
+    try:
+        async with bridge(settings, environ):
+            starting = None
+            socket = str(settings.home / "run" / "control.sock")
+            ready = {"event": "ready", "pid": os.getpid(), "socket": socket, "web": None}
+            print(json.dumps(ready), flush=True)
+            _tell_person("The bridge runs. `tieline status` tells how it stands; Ctrl-C ends it.")
+            await stopping.wait()
+            _tell_person(f"It ends; turns that run have {settings.limits.stop_grace_s:g} s to come to their end.")
+    except asyncio.CancelledError:
+        if not stopping.is_set():
+            raise
     return OK

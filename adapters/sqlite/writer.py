@@ -25,6 +25,7 @@ class Writer:
         self._waiting: deque[tuple[Plan, asyncio.Future[None]]] = deque()
         self._something = asyncio.Event()
         self._closed = False
+        self._trouble: str | None = None
         self._task = asyncio.create_task(self._run(), name="sqlite-writer")
 
     async def write(self, plan: Plan) -> None:
@@ -54,8 +55,15 @@ class Writer:
         try:
             wrong = await self._database.run(partial(store_plans, plans=[plan for plan, _ in batch]))
         except Exception as error:  # noqa: BLE001
-            _log.exception("Nothing of a batch of %d changes was stored", len(batch))
+            if self._trouble != (trouble := repr(error)):
+                # Once, not at each attempt: what is wrong with a disk lasts, and callers try again and again.
+                _log.exception("Nothing of a batch of %d changes was stored", len(batch))
+                self._trouble = trouble
             wrong = [Refused(Code.UNAVAILABLE, f"the database cannot be written: {error}") for _ in batch]
+        else:
+            if self._trouble is not None:
+                _log.warning("The database can be written again")
+                self._trouble = None
         for (_, done), fault in zip(batch, wrong, strict=True):
             if done.done():
                 continue  # Its caller was cancelled, and knows that it does not know.

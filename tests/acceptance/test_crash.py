@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 
 from tests.acceptance.home import Home, exist
 from tests.fakes.bot_api import BotApi
@@ -47,6 +48,27 @@ async def test_the_agent_of_a_dead_bridge_is_gone_before_anything_runs_again(hom
     await home.kill()
     await home.up()
     assert not [pid for pid in pids if alive(pid)]
+
+
+async def test_a_bridge_that_is_told_to_end_while_it_starts_ends(home: Home) -> None:
+    home.agent("career", {"on": "mail", "script": f"touch {home.path}/busy ; hang"}, stubborn="yes")
+    home.session("career", "career")
+    home.rule("default/shell", "default/career")
+    home.limits(stop_grace_s=60)
+    await home.up()
+    await home.tieline("send", "career", "hang on", "--wake")
+    await exist(home.path / "busy")
+    await home.kill()
+    lock = home.path / "tieline.lock"
+    lock.unlink()
+    starting = await home.began("run")
+    await exist(lock)
+    starting.terminate()
+    async with asyncio.timeout(20):
+        out, _ = await starting.communicate()
+    for pid in agents_of(home):
+        os.kill(pid, signal.SIGKILL)
+    assert (starting.returncode, out) == (0, b"")
 
 
 async def test_no_update_of_telegram_is_lost_or_handled_twice_over_a_death(home: Home, api: BotApi) -> None:

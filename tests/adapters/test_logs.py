@@ -97,6 +97,17 @@ def test_a_message_cannot_forge_a_line_or_steer_a_terminal(tmp_path: Path) -> No
     assert "\\x1b[2J" in stderr.getvalue()
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_fails_nobody_and_stderr_tells_the_same(tmp_path: Path) -> None:
+    stderr = io.StringIO()
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "bridge.log").symlink_to("/dev/full")
+    with logging_to(tmp_path, stderr=stderr):
+        logging.getLogger("tieline.test").error("no room")
+    (line,) = stderr.getvalue().splitlines()
+    assert line.endswith("no room")
+
+
 def test_urls_of_the_http_client_are_not_logged(tmp_path: Path) -> None:
     stderr = io.StringIO()
     with logging_to(tmp_path, stderr=stderr):

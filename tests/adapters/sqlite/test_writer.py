@@ -109,5 +109,23 @@ async def test_a_write_after_the_database_is_gone_is_refused_and_logged(
     await database.close()
     with caplog.at_level(logging.ERROR):
         assert refusals(await write_all(writer, "m-1", "m-2")) == [Code.UNAVAILABLE] * 2
-    assert "Nothing of a batch of 2 changes was stored" in caplog.text
+        assert refusals(await write_all(writer, "m-1", "m-2")) == [Code.UNAVAILABLE] * 2
+    assert caplog.text.count("Nothing of a batch of 2 changes was stored") == 1
     await writer.close()
+
+
+async def test_what_lasts_is_logged_when_it_begins_and_when_it_is_over(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    database = await open_writer(path, busy_timeout_s=0.01)
+    await database.run(migrate)
+    writer = Writer(database)
+    with caplog.at_level(logging.WARNING), closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        for _ in range(3):
+            assert refusals(await write_all(writer, "m-1")) == [Code.UNAVAILABLE]
+        other.execute("ROLLBACK")
+        assert await write_all(writer, "m-1") == [None]
+    assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
+    await writer.close()
+    await database.close()
