@@ -4,6 +4,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 from uvicorn.config import Config
@@ -11,7 +12,7 @@ from uvicorn.server import ServerState
 
 from adapters.api.app import create_app
 from adapters.api.exchange import Exchange
-from adapters.api.listener import listen, remove
+from adapters.api.listener import SocketTaken, listen, remove
 from adapters.api.protocol import ControlProtocol
 from bridge.errors import Code, Refused
 
@@ -23,12 +24,14 @@ _GRACE_S = 0.5
 
 
 class ControlServer:
-    """Serves from `serve()` until `close()`. `accepting` is set once clients can connect."""
+    """Serves from `serve()` until `close()`. `accepting` is set once clients can connect. Every `look_s` seconds it
+    looks whether its socket is still there, and makes it again where somebody has removed it."""
 
-    def __init__(self, exchange: Exchange, socket_path: Path, mcp: ServeMcp | None = None) -> None:
+    def __init__(self, exchange: Exchange, socket_path: Path, mcp: ServeMcp | None = None, look_s: float = 5) -> None:
         self.accepting = asyncio.Event()
         self._path = socket_path
         self._mcp = mcp
+        self._look_s = look_s
         self._app = create_app(exchange)
         self._state = ServerState()
         self._streams: set[asyncio.Task[None]] = set()
@@ -46,21 +49,49 @@ class ControlServer:
         config.load()
         self._stopped.clear()
         try:
-            listener = self._listen()
-            inode = self._path.stat().st_ino
-            server = await asyncio.get_running_loop().create_unix_server(
-                lambda: ControlProtocol(config, self._state, {}, self._begin_stream), sock=listener
-            )
-            try:
-                self.accepting.set()
-                await self._stopping.wait()
-            finally:
-                self.accepting.clear()
-                remove(self._path, inode)
-                server.close()
-                await self._end_connections()
+            if self._stopping.is_set():
+                return
+            await self._serve_socket(config)
+            while not self._stopping.is_set():
+                try:
+                    await self._serve_socket(config)
+                except (SocketTaken, Refused) as error:
+                    log.error("It could not be made again: %s", error)
+                    await self._stops_within(self._look_s)
         finally:
+            await self._end_connections()
             self._stopped.set()
+
+    async def _serve_socket(self, config: Config) -> None:
+        """Accepts until it is told to stop, or the socket is lost."""
+        listener = self._listen()
+        inode = self._path.stat().st_ino
+        server = await asyncio.get_running_loop().create_unix_server(
+            lambda: ControlProtocol(config, self._state, {}, self._begin_stream), sock=listener
+        )
+        try:
+            self.accepting.set()
+            while not await self._stops_within(self._look_s):
+                if self._is_lost(inode):
+                    log.error("%s was removed, and is made again", self._path)
+                    return
+        finally:
+            self.accepting.clear()
+            remove(self._path, inode)
+            server.close()
+
+    async def _stops_within(self, seconds: float) -> bool:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()
+        return self._stopping.is_set()
+
+    def _is_lost(self, inode: int) -> bool:
+        """A home that is gone as a whole is not made again at its old place."""
+        try:
+            return self._path.stat().st_ino != inode
+        except OSError:
+            return self._path.parent.parent.is_dir()
 
     def _listen(self) -> socket.socket:
         try:

@@ -16,8 +16,10 @@ def socket_of(home: Path) -> Path:
 
 
 @asynccontextmanager
-async def serving(exchange: MemoryExchange, home: Path, mcp: ServeMcp | None = None) -> AsyncIterator[ControlServer]:
-    server = ControlServer(exchange, socket_of(home), mcp)
+async def serving(
+    exchange: MemoryExchange, home: Path, mcp: ServeMcp | None = None, look_s: float = 5
+) -> AsyncIterator[ControlServer]:
+    server = ControlServer(exchange, socket_of(home), mcp, look_s)
     async with asyncio.TaskGroup() as group:
         group.create_task(server.serve())
         await server.accepting.wait()

@@ -1,8 +1,10 @@
 """The control socket is private, is never taken from a living bridge, and tells HTTP from MCP."""
 
 import asyncio
+import shutil
 import socket
 import stat
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,16 @@ async def test_what_is_in_the_way_of_the_socket_is_named(tmp_path: Path, exchang
     socket_of(tmp_path).mkdir(parents=True)
     with pytest.raises(Refused, match=r"control\.sock cannot be made: .*in use"):
         await ControlServer(exchange, socket_of(tmp_path)).serve()
+
+
+async def test_a_socket_that_somebody_removes_is_made_again(tmp_path: Path, exchange: MemoryExchange) -> None:
+    async with serving(exchange, tmp_path, look_s=0.01) as server:
+        for removed in (socket_of(tmp_path).unlink, partial(shutil.rmtree, socket_of(tmp_path).parent)):
+            removed()
+            async with asyncio.timeout(5):
+                while not (socket_of(tmp_path).is_socket() and server.accepting.is_set()):  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+            assert (await http(tmp_path, "GET", "/v1/status"))[0] == 200
 
 
 async def test_a_home_with_a_long_path_can_be_served(tmp_path: Path, exchange: MemoryExchange) -> None:
