@@ -1,13 +1,15 @@
 """Takes updates from Telegram without losing one.
 
-Raw updates are kept first; asking for those after them acknowledges them; then each is handled. One that cannot be
-parsed, or that fails, is set aside with its error and holds up nothing.
+Raw updates are kept first; asking for those after them acknowledges them; then each is handled, those of one place in
+their order. One that cannot be parsed, or that fails, is set aside with its error and holds up nothing.
 """
 
 import asyncio
+import itertools
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,12 +20,13 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wai
 
 from adapters.telegram.health import Health
 from adapters.telegram.incoming import Reader, Tapped
+from adapters.telegram.lanes import Lanes
 from adapters.telegram.limiter import seconds_of
 from adapters.telegram.place import SCHEME, Spot
 from adapters.telegram.sender import Sender
 from adapters.telegram.wire import Bot, Wire, stalled
 from bridge.errors import Code, Refused
-from bridge.ports.chat import Intake, Pressed
+from bridge.ports.chat import Heard, Intake, Pressed
 from bridge.ports.clock import Clock
 
 _LOG = logging.getLogger(__name__)
@@ -65,12 +68,14 @@ class Poller:
         self._offset: int | None = None
         self._recovered = False
         self._conflict_since: float | None = None
+        self._stuck: set[int] = set()
         self._quick = True
 
     async def run(self) -> None:
         """Until it is cancelled. Whatever goes wrong is said by the health and tried again."""
         try:
-            async with asyncio.TaskGroup() as answers:
+            async with asyncio.TaskGroup() as tasks:
+                lanes = Lanes(tasks)
                 while True:
                     async for attempt in AsyncRetrying(
                         retry=retry_if_exception_type(Exception),
@@ -79,27 +84,26 @@ class Poller:
                         before_sleep=self._failed,
                     ):
                         with attempt:
-                            await self._round(answers)
+                            await self._round(lanes)
         finally:
             await self._polling.shutdown()
 
-    async def _round(self, answers: asyncio.TaskGroup) -> None:
+    async def _round(self, lanes: Lanes) -> None:
         reader = self._reader or await self._connect()
         if not self._recovered:
-            await self._recover(reader, answers)
+            await self._recover(reader, lanes)
         raw = await self._fetch()
-        self._health.polled(self._clock.now())
+        if not self._stuck:
+            self._health.polled(self._clock.now())
         self._conflict_since = None
         self._quick = False
         if not raw:
             return
         updates = {int(update["update_id"]): json.dumps(update) for update in raw}
-        self._recovered = False  # until all of these are handled
         await self._intake.keep(SCHEME, list(updates.items()))
         self._offset = max(updates) + 1
         for number, text in updates.items():
-            await self._handle(number, text, reader, answers)
-        self._recovered = True
+            self._assign(number, text, reader, lanes)
 
     async def _connect(self) -> Reader:
         await self._bot.initialize()
@@ -112,11 +116,12 @@ class Poller:
         self._reader = Reader(self._wire.config, self._bot.username)
         return self._reader
 
-    async def _recover(self, reader: Reader, answers: asyncio.TaskGroup) -> None:
-        """Handles what was kept and not handled, whether the bridge died then or the store was away."""
-        for number, text in await self._intake.unhandled(SCHEME):
-            await self._handle(number, text, reader, answers)
+    async def _recover(self, reader: Reader, lanes: Lanes) -> None:
+        """Handles what was kept and not handled when the bridge died."""
+        unhandled = await self._intake.unhandled(SCHEME)
         last = await self._intake.last(SCHEME)
+        for number, text in unhandled:
+            self._assign(number, text, reader, lanes)
         self._offset = None if last is None else last + 1
         self._recovered = True
 
@@ -134,31 +139,54 @@ class Poller:
         result: Sequence[dict[str, Any]] = json.loads(payload)["result"]
         return result
 
-    async def _handle(self, number: int, raw: str, reader: Reader, answers: asyncio.TaskGroup) -> None:
-        """Raises `Refused(unavailable)` only: the update then stays unhandled."""
-        error = None
+    def _assign(self, number: int, raw: str, reader: Reader, lanes: Lanes) -> None:
+        """To the lane of its place; a press waits for nothing."""
+        read: Heard | Tapped | Exception | None
         try:
-            await self._act(raw, reader, answers)
+            read = reader.read(raw)
+        except Exception as unreadable:  # noqa: BLE001 - one bad update must not hold up the others
+            read = unreadable
+        lanes.add(read.place if isinstance(read, Heard) else number, partial(self._handle, number, read, lanes))
+
+    async def _handle(self, number: int, read: Heard | Tapped | Exception | None, lanes: Lanes) -> None:
+        """While the store is away it is tried again: nothing of its place may overtake it."""
+        for attempt in itertools.count():
+            try:
+                await self._intake.done(SCHEME, number, await self._act(number, read, lanes))
+            except Refused as refused:
+                self._stuck.add(number)
+                self._report(f"updates of Telegram cannot be stored: {refused.reason}")
+                await self._clock.sleep(min(self._wire.patience.backoff_s, 0.5 * 2.0 ** min(attempt, 10)))
+            except Exception:  # noqa: BLE001 - a defect must not end the other lanes
+                _LOG.exception("Update %s of Telegram is left for the next start", number)
+                break
+            else:
+                break
+        self._stuck.discard(number)
+
+    async def _act(self, number: int, read: Heard | Tapped | Exception | None, lanes: Lanes) -> str | None:
+        """What went wrong for good, if anything did. Raises `Refused(unavailable)` only."""
+        try:
+            match read:
+                case Heard():
+                    await self._intake.hear(read)
+                case Tapped():
+                    await self._press(read, lanes)
+                case Exception():
+                    raise read
         except Refused as refused:
             if refused.code is Code.UNAVAILABLE:
                 raise
-            error = str(refused)
+            return str(refused)
         except Exception as failure:  # noqa: BLE001 - one bad update must not hold up the others
             _LOG.warning("Update %s of Telegram was set aside", number, exc_info=failure)
-            error = f"{type(failure).__name__}: {failure}"
-        await self._intake.done(SCHEME, number, error)
+            return f"{type(failure).__name__}: {failure}"
+        return None
 
-    async def _act(self, raw: str, reader: Reader, answers: asyncio.TaskGroup) -> None:
-        read = reader.read(raw)
-        if read is None:
-            return
-        if not isinstance(read, Tapped):
-            await self._intake.hear(read)
-            return
-        chat = Spot(read.chat).place
-        place = read.place or await self._intake.sent(SCHEME, read.receipt) or chat
-        text = await self._intake.press(Pressed(place, read.person, read.action, read.receipt))
-        answers.create_task(self._sender.answer(read.query, text))
+    async def _press(self, tapped: Tapped, lanes: Lanes) -> None:
+        place = tapped.place or await self._intake.sent(SCHEME, tapped.receipt) or Spot(tapped.chat).place
+        text = await self._intake.press(Pressed(place, tapped.person, tapped.action, tapped.receipt))
+        lanes.add(tapped.query, partial(self._sender.answer, tapped.query, text))
 
     def _pause(self, state: RetryCallState) -> float:
         match _error(state):

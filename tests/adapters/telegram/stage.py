@@ -52,7 +52,8 @@ class FlyingClock:
 class RememberingIntake:
     """An intake in memory, with the guarantees of the port; what it holds outlives the chats that use it.
 
-    While `away` is set, the store is away. `dies` is raised once by the next `hear`, like a crash in its midst.
+    While `away` is set, the store is away. `dies` is raised once by the next `hear`. What
+    is said at a place in `slow` takes until its event.
     """
 
     def __init__(self) -> None:
@@ -64,6 +65,7 @@ class RememberingIntake:
         self.answer = "Done"
         self.away = False
         self.dies: BaseException | None = None
+        self.slow: dict[Place, asyncio.Event] = {}
         self._changed = asyncio.Event()
 
     async def last(self, source: str) -> int | None:
@@ -85,6 +87,8 @@ class RememberingIntake:
         if self.dies is not None:
             error, self.dies = self.dies, None
             raise error
+        if heard.place in self.slow:
+            await self.slow[heard.place].wait()
         if heard.key not in [known.key for known in self.heard]:
             self.heard.append(heard)
         self._pulse()

@@ -4,10 +4,13 @@ import asyncio
 
 import pytest
 
+from adapters.telegram.chat import TelegramChat
 from adapters.telegram.poller import ALLOWED_UPDATES
 from bridge.post import Button
 from tests.adapters.telegram.stage import (
+    CAREER,
     DESK,
+    DESK_PLACE,
     FORUM,
     IMPATIENT,
     OPERATOR,
@@ -23,6 +26,14 @@ from tests.fakes.bot_api import BotApi, Fault
 
 def say(api: BotApi, text: str) -> int:
     return api.say(text, chat=FORUM, thread=DESK, user=USER)
+
+
+async def crash(chat: TelegramChat, intake: RememberingIntake) -> None:
+    """The bridge dies in the midst of the first thing that it hears."""
+    intake.slow[DESK_PLACE] = asyncio.Event()
+    async with running(chat, intake):
+        await intake.until(lambda: bool(intake.kept))
+    del intake.slow[DESK_PLACE]
 
 
 async def test_what_is_said_is_kept_acknowledged_and_heard(
@@ -62,9 +73,7 @@ async def test_a_crash_between_keeping_and_acknowledging_is_handled_once(
     api: BotApi, clock: FlyingClock, intake: RememberingIntake
 ) -> None:
     say(api, "once")
-    intake.dies = asyncio.CancelledError()
-    crashed = asyncio.create_task(chat_for(api, clock).run(intake))
-    await asyncio.wait([crashed])
+    await crash(chat_for(api, clock), intake)
     assert len(intake.kept) == 1
     assert not intake.finished
     assert len(api.updates.pending) == 1
@@ -79,8 +88,7 @@ async def test_a_crash_after_acknowledging_is_handled_from_the_store(
     api: BotApi, clock: FlyingClock, intake: RememberingIntake
 ) -> None:
     say(api, "kept only here")
-    intake.dies = asyncio.CancelledError()
-    await asyncio.wait([asyncio.create_task(chat_for(api, clock).run(intake))])
+    await crash(chat_for(api, clock), intake)
     api.updates.pending.clear()
 
     async with running(chat_for(api, clock), intake):
@@ -204,3 +212,21 @@ async def test_an_answer_that_hangs_holds_up_no_update(
         await api.until(lambda: bool(api.answers))
         say(api, "next")
         await intake.hears("next")
+
+
+async def test_what_takes_long_at_one_place_holds_up_no_other_and_keeps_its_order(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    intake.slow[DESK_PLACE] = over = asyncio.Event()
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        await chat.deliver(post(buttons=(Button("Stop", "stop:1"),)))
+        say(api, "/stop")
+        say(api, "and now this")
+        api.say("elsewhere", chat=FORUM, thread=CAREER, user=USER)
+        await intake.hears("elsewhere")
+        api.press(api.history[0], "stop:1", OPERATOR)
+        await intake.until(lambda: len(intake.pressed) == 1)
+        assert chat.health()["ok"] is True
+        over.set()
+        await intake.hears("elsewhere", "/stop", "and now this")

@@ -1,0 +1,29 @@
+"""Lanes: what came from one place in its order, and places side by side."""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Hashable
+
+Act = Callable[[], Awaitable[None]]
+
+
+class Lanes:
+    """A lane is a task that exists only while something waits in it."""
+
+    def __init__(self, tasks: asyncio.TaskGroup) -> None:
+        self._tasks = tasks
+        self._waiting: dict[Hashable, deque[Act]] = {}
+
+    def add(self, lane: Hashable, act: Act) -> None:
+        """`act` is called once all that was added to the same lane before is done."""
+        if lane in self._waiting:
+            self._waiting[lane].append(act)
+        else:
+            self._waiting[lane] = deque([act])
+            self._tasks.create_task(self._run(lane))
+
+    async def _run(self, lane: Hashable) -> None:
+        waiting = self._waiting[lane]
+        while waiting:
+            await waiting.popleft()()
+        del self._waiting[lane]
