@@ -50,6 +50,9 @@ class Commands:
 
     async def run(self, heard: Heard) -> None:
         """Carries out one command, once a `heard.key`; what it has to say is posted at the place."""
+        reply = f"reply:{heard.key}"
+        if await self._ledger.store.post(reply) is not None:
+            return
         name, rest = _word(heard.text)
         command = self._commands.get(name.removeprefix("/").lower())
         if command is None and heard.silent:
@@ -66,7 +69,7 @@ class Commands:
             said = wording.refused_text(refused)
         if said:
             text = said
-            await self._ledger.do(lambda work: work.show(f"reply:{heard.key}", heard.place, PostKind.NOTICE, text))
+            await self._ledger.do(lambda work: work.show(reply, heard.place, PostKind.NOTICE, text))
 
     # Messages
 

@@ -56,6 +56,16 @@ async def test_a_command_heard_twice_is_carried_out_once() -> None:
         assert on.chat.texts(DESK).count("career: about go: yes") == 1
 
 
+async def test_a_command_that_is_heard_again_later_changes_nothing_any_more() -> None:
+    async with stage(session("desk")) as on:
+        await on.say("desk", "/stop", key="once")
+        await on.say("desk", "/resume")
+        await on.say("desk", "/stop", key="once")
+        desk = await on.store.session(ident("desk"))
+        assert desk is not None
+        assert not desk.rested
+
+
 async def test_a_refused_handoff_is_shown_once_with_its_rule() -> None:
     denied = rule("default/desk", "default/career", [Verb.ASK], Effect.DENY)
     async with stage(session("desk"), session("career"), rules=[rule("*", "*"), denied]) as on:
