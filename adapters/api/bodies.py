@@ -9,11 +9,14 @@ from bridge.views import Send
 
 
 def _sound(text: str) -> str:
-    """JSON can spell half of a surrogate pair, which is no character and which no store keeps."""
+    """JSON can spell half of a surrogate pair, which is no character, and a NUL, which no file's name can hold; no
+    store keeps either."""
     try:
         text.encode()
     except UnicodeEncodeError:
         raise ValueError("the text holds half of a surrogate pair") from None
+    if "\x00" in text:
+        raise ValueError("the text holds a NUL")
     return text
 
 

@@ -49,7 +49,8 @@ class Directory:
 
     async def declare(self, declared: Sequence[Declared]) -> None:
         """Brings the store to what the file says: sessions in it are open, those that have left it are closed,
-        and its places are bound. What was made at run time stays."""
+        and its places are bound. What was made at run time stays. Whatever was paused is tried again: the file, or
+        what it stands on, may have been set right."""
         shell = Declared(SHELL, "Shell", Kind.SHELL)
         every = [*declared, *([] if any(one.handle == SHELL for one in declared) else [shell])]
         await self._ledger.do(lambda work: self._declare(work, every))
@@ -79,7 +80,11 @@ class Directory:
         for place, ident in places.items():
             await self._bind(work, place, ident, Source.FILE)
         for session in await work.store.sessions():
-            if session.source is not Source.FILE or profile_of(session.id) != self.profile:
+            if profile_of(session.id) != self.profile:
+                continue
+            if session.source is not Source.FILE:
+                if session.paused is not None:
+                    work.put(replace(session, paused=None))
                 continue
             for binding in await work.store.places(session.id):
                 if binding.source is Source.FILE and binding.place not in places:

@@ -5,12 +5,14 @@ import asyncio
 import pytest
 
 from adapters.memory.store import MemoryStore
+from bridge import wording
 from bridge.errors import Code, Refused
 from bridge.limits import Limits
 from bridge.message import Intent, Origin, Outcome, State
 from bridge.ports.runtime import Prompt
 from bridge.request import Answer
 from bridge.session import Kind, Source
+from bridge.turn import Failure, FailureKind
 from tests.fakes.chat import FakeChat
 from tests.fakes.runtime import FakeAgent
 from tests.flow.stage import Stage, ident, room, session, stage
@@ -215,3 +217,18 @@ async def test_a_long_list_of_sessions_is_paged_without_gap_or_repetition() -> N
                 break
         assert seen == [ident("shell"), *[ident(f"w-{number}") for number in range(5)]]
         assert await on.exchange.sessions(person, False, 2, "default/zz") == ([], None)
+
+
+async def test_a_paused_session_that_was_made_at_run_time_is_tried_again_by_a_new_bridge() -> None:
+    store = MemoryStore()
+    async with stage(store=store) as on:
+        on.runtime.failing[ident("made")] = Failure(FailureKind.CONFIG, "no such command")
+        await on.exchange.new_session(await on.shell(origin=Origin.USER), "made", "fake", None, None, None)
+        await on.send("made", "hello")
+        await on.quiet()
+        paused = await store.session(ident("made"))
+        assert paused is not None
+        assert paused.paused == "no such command"
+    async with stage(store=store) as on:
+        await on.quiet()
+        assert [prompt.notice for _, prompt in on.runtime.prompts] == [wording.MAIL_NOTICE, wording.MAIL_NOTICE_AGAIN]

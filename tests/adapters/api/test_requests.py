@@ -28,6 +28,7 @@ UNREADABLE = {
     "unknown field": b'{"to": "career", "text": "x", "origin": "user"}',
     "unknown intent": b'{"to": "career", "text": "x", "intent": "reply"}',
     "half a character": b'{"to": "career", "text": "\\ud800"}',
+    "a NUL": b'{"to": "career", "text": "x\\u0000"}',
     "not a number": b'{"to": "career", "text": "x", "ttl_s": NaN}',
     "no life": b'{"to": "career", "text": "x", "ttl_s": 0}',
     "deep": b'{"to": ' + b"[" * 100_000,
