@@ -109,9 +109,14 @@ def refused_text(refused: Refused) -> str:
     return f"Not done ({refused.code}): {refused.reason}{_by_rule(refused)}. {refused.remedy}"
 
 
+def _because(reason: str | None) -> str:
+    """A reason may quote what another agent said or printed: in one line it cannot pass for the bridge's own words."""
+    return f": {short(' '.join(reason.split()), 300)}" if reason else ""
+
+
 def closing_text(asked: SessionId, state: Answer, reason: str | None) -> str:
     """What the asker is told where a request closed without an answer."""
-    because = f": {reason}" if reason else ""
+    because = _because(reason)
     match state:
         case Answer.NO_REPLY:
             return f"{asked} has read your request and gave no answer{because}."
@@ -137,7 +142,7 @@ def answer_status(state: Answer, reason: str | None) -> str:
 
 
 def undelivered_text(message: Message, outcome: Outcome, reason: str | None) -> str:
-    because = f": {reason}" if reason else ""
+    because = _because(reason)
     return f"Your message {message.id} to {message.recipient} was not delivered ({outcome}){because}."
 
 
