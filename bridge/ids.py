@@ -19,6 +19,9 @@ Place = NewType("Place", str)
 SYSTEM = SessionId("system")
 """Sender of what the bridge itself says. No session can have this id, for it has no profile."""
 
+RECEIVER = "receiver:"
+"""Begins the `TurnId` of whoever reads outside of turns: its session's id follows."""
+
 _PROFILE = r"[a-z0-9][a-z0-9-]{0,62}"
 _SESSION_ID = re.compile(rf"{_PROFILE}/[a-z0-9][a-z0-9-]{{0,62}}\Z")
 _HANDLE = re.compile(r"[a-z0-9][a-z0-9-]{0,62}\Z")

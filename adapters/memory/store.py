@@ -7,7 +7,7 @@ from adapters.memory.tables import Tables
 from bridge.conversation import Conversation, Pair
 from bridge.decision import Verdict
 from bridge.errors import Code, Refused
-from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId, scheme_of
+from bridge.ids import RECEIVER, ConversationId, MessageId, Place, SessionId, TurnId, scheme_of
 from bridge.intake import Update
 from bridge.message import Intent, Message, State
 from bridge.ports.store import Change, Key
@@ -102,6 +102,18 @@ class MemoryStore:
         return self._all(
             Message,
             lambda message: message.state in _MORTAL and message.expires_at <= now,
+            by=lambda message: (message.expires_at, message.id),
+        )[:limit]
+
+    async def forgotten(self, now: float, read_by: float, limit: int) -> list[Message]:
+        return self._all(
+            Message,
+            lambda message: (
+                message.state is State.LEASED
+                and (message.turn or "").startswith(RECEIVER)
+                and (message.read_at or 0) <= read_by
+                and message.expires_at <= now
+            ),
             by=lambda message: (message.expires_at, message.id),
         )[:limit]
 

@@ -47,6 +47,14 @@ WHERE state IN ('held', 'queued', 'parked') AND expires_at <= :now
 ORDER BY expires_at, id
 LIMIT :limit;
 
+-- name: forgotten
+SELECT * FROM messages
+WHERE
+    state = 'leased' AND turn >= 'receiver:' AND turn < 'receiver;' AND expires_at <= :now
+    AND coalesce(read_at, 0) <= :read_by
+ORDER BY expires_at, id
+LIMIT :limit;
+
 -- name: next_due
 SELECT min(at) FROM (
     SELECT min(due_at) AS at FROM messages WHERE state = 'queued' AND due_at > :after

@@ -116,6 +116,9 @@ class SqliteStore:
     async def ended_lives(self, now: float, limit: int) -> list[Message]:
         return await self._reader.first(limit, Message, "ended_lives", now=now)
 
+    async def forgotten(self, now: float, read_by: float, limit: int) -> list[Message]:
+        return await self._reader.first(limit, Message, "forgotten", now=now, read_by=read_by)
+
     async def next_due(self, after: float) -> float | None:
         due: float | None = await self._reader.value("next_due", after=after)
         return due

@@ -47,6 +47,11 @@ class Timekeeper:
                 await settle(work, message, Outcome.FAILED, reason=f"{message.reason}; nobody decided in time")
             else:
                 await settle(work, message, Outcome.EXPIRED)
+        forgotten = await work.store.forgotten(work.now, work.now - work.limits.lease_s, _BATCH)
+        for message in forgotten:
+            # The lease of whoever took it has lapsed long ago, and so its life may end.
+            lapsed = message.to_queued(due_at=work.now)
+            await settle(work, lapsed, Outcome.EXPIRED, reason="it was taken and never acknowledged")
         overdue = await work.store.overdue_requests(work.now, _BATCH)
         for request in overdue:
             newest = await work.request(request.id)
@@ -55,7 +60,7 @@ class Timekeeper:
         for session in await work.store.due_sessions(work.now):
             work.then(lambda session=session: work.wake.lane(session))  # type: ignore[misc]
         work.then(work.wake.outbox)
-        if len(ended) == _BATCH or len(overdue) == _BATCH:
+        if _BATCH in (len(ended), len(forgotten), len(overdue)):
             return work.now
         due = await work.store.next_due(work.now)
         return min(due if due is not None else float("inf"), work.now + _SCAN_S)

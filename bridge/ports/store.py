@@ -144,6 +144,11 @@ class Store(Protocol):
         """Messages that are held, queued or parked and whose `expires_at` is `now` or earlier."""
         ...
 
+    async def forgotten(self, now: float, read_by: float, limit: int) -> list[Message]:
+        """Messages that a receiver outside of turns has leased, that were read at `read_by` or earlier, and whose
+        `expires_at` is `now` or earlier."""
+        ...
+
     async def next_due(self, after: float) -> float | None:
         """The earliest time later than `after` among: `due_at` of a queued message or a pending post,
         `expires_at` of a held, queued or parked message or of an open request."""

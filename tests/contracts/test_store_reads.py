@@ -185,6 +185,24 @@ async def test_a_life_ends_at_its_time_unless_leased_or_settled(store: Store) ->
     assert ids(await store.ended_lives(100.0, 2)) == ["m-3", "m-2"]
 
 
+async def test_forgotten_are_lives_that_ended_with_a_receiver_outside_of_turns(store: Store) -> None:
+    held = {"state": State.LEASED, "turn": "receiver:default/career", "expires_at": 90.0, "read_at": 30.0}
+    await store.commit(
+        Change(
+            puts=[
+                message("m-1", **held),
+                message("m-2", **{**held, "expires_at": 80.0}),
+                message("m-3", **{**held, "turn": "t-1"}),
+                message("m-4", **{**held, "read_at": 31.0}),
+                message("m-5", **{**held, "expires_at": 101.0}),
+                settled("m-6", turn="receiver:default/career", expires_at=90.0, read_at=30.0),
+            ]
+        )
+    )
+    assert ids(await store.forgotten(100.0, 30.0, 10)) == ["m-2", "m-1"]
+    assert ids(await store.forgotten(100.0, 30.0, 1)) == ["m-2"]
+
+
 async def test_next_due_is_the_first_time_to_come_of_messages_and_posts(store: Store) -> None:
     await store.commit(
         Change(

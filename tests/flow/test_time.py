@@ -160,3 +160,17 @@ async def test_a_post_whose_wake_up_was_lost_is_found_by_the_due_time_scan(monke
             assert on.chat.deliveries == []
         await on.clock.advance(30)
         await on.chat.seen(room("career"), "/handoff NAME TEXT")
+
+
+async def test_what_was_taken_and_never_acknowledged_ends_with_its_life_and_its_sender_is_told() -> None:
+    async with stage(session("tool", agent=None), limits=Limits(message_life_s=100, lease_s=60)) as on:
+        asked = await on.send("tool", "please")
+        news = await on.send("tool", "news", intent=Intent.INFORM)
+        await on.clock.advance(50)
+        assert len(await on.exchange.inbox(await on.shell("tool"), None, take=True)) == 2
+        await on.clock.advance(55)
+        assert (await on.request(asked.message_id)).state is Answer.OPEN
+        await on.clock.advance(35)
+        assert (await on.request(asked.message_id)).state is Answer.EXPIRED
+        assert (await on.message(news.message_id)).outcome is Outcome.EXPIRED
+        assert len(await on.inbox()) == 2
