@@ -136,6 +136,10 @@ class Message:
             and self.intent in (Intent.REQUEST, Intent.INFORM)
         )
 
+    def waits(self, now: float) -> bool:
+        """Whether it was put off until later than `now`. What never was is due, even where the clock was set back."""
+        return self.due_at > max(now, self.queued_at)
+
     def to_queued(self, *, due_at: float, reason: str | None = None) -> "Message":
         """Whoever leases it next has not read it, whatever an earlier reader saw of it."""
         return replace(_moved(self, State.QUEUED), due_at=due_at, turn=None, read_at=None, reason=reason)

@@ -60,6 +60,10 @@ class Post:
     error: str | None = None
     version: int = 0
 
+    def waits(self, now: float) -> bool:
+        """Whether it was put off until later than `now`. What never was is due, even where the clock was set back."""
+        return self.due_at > max(now, self.created_at)
+
     def revised(self, text: str, buttons: tuple[Button, ...], *, now: float) -> "Post":
         """A revision does not shorten the wait that the chat has imposed on what it replaces."""
         if (text, buttons) == (self.text, self.buttons):

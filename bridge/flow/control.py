@@ -134,7 +134,7 @@ class Control:
 
 async def hasten(work: Work, session: SessionId) -> bool:
     """Makes due now what a session has to try again later. Returns whether there was any."""
-    waiting = [message for message in await work.queue(session) if message.due_at > work.now]
+    waiting = [message for message in await work.queue(session) if message.waits(work.now)]
     for message in waiting:
         work.put(replace(message, due_at=work.now))
     return bool(waiting)

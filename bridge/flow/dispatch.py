@@ -82,7 +82,7 @@ async def begin(work: Work, session_id: SessionId) -> Turn | None:
     if await work.store.live_turn(session_id) is not None:
         return None
     message = next((one for one in await work.queue(session_id) if _runs(one, session, work.now)), None)
-    if message is None or message.due_at > work.now:
+    if message is None or message.waits(work.now):
         # What has to wait at the head rests the lane: nothing overtakes it but a person's word, which sorts first.
         return None
     acts_for, place = await _bearing(work, message)

@@ -81,7 +81,7 @@ class Mailbox:
                 )
             stale = work.now - work.limits.lease_s
             taken = [one for one in await work.taken(holder(caller)) if (one.read_at or 0) <= stale]
-            waiting = [one for one in await work.queue(caller.session) if one.due_at <= work.now]
+            waiting = [one for one in await work.queue(caller.session) if not one.waits(work.now)]
             again = [mail(await read(work, caller, message), again=True) for message in taken]
             return [*again, *[mail(await read(work, caller, message)) for message in waiting]]
 
@@ -148,7 +148,7 @@ async def _of_turn(work: Work, turn: Turn) -> list[Message]:
     inputs = [one for one in leased if one.id in turn.inputs and one.read_at is None]
     closings, waiting = [], []
     for message in await work.queue(turn.session):
-        if message.due_at > work.now or message.intent is Intent.INPUT:
+        if message.waits(work.now) or message.intent is Intent.INPUT:
             continue
         request = await closing_of(work, message)
         if request is not None and request.parent is not None and request.parent == turn.acts_for:
@@ -166,4 +166,4 @@ async def _of_receiver(work: Work, caller: Caller) -> list[Message]:
     for message in await work.taken(holder(caller)):
         if message.state is State.LEASED and message.read_at is not None:
             await settle(work, message, Outcome.ACKED)
-    return [one for one in await work.queue(caller.session) if one.due_at <= work.now]
+    return [one for one in await work.queue(caller.session) if not one.waits(work.now)]

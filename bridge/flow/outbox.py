@@ -47,7 +47,7 @@ class Outbox:
                     pending = await self._pending(chat.scheme)
                     now = self._ledger.clock.now()
                     for post in sorted(_heads(pending, now), key=self._turn_of):
-                        if post.place not in busy and post.due_at <= now:
+                        if post.place not in busy and not post.waits(now):
                             self._busy.add(post.place)
                             places.create_task(self._next(chat, post))
                     await hinted.wait()
@@ -140,7 +140,7 @@ def _head(waiting: list[Post], now: float) -> Post:
     if first.kind is not PostKind.FINAL:
         return first
     # An answer does not stand above its question, unless that cannot be shown now.
-    return next((post for post in waiting if post.due_at <= now and _announces(post, first)), first)
+    return next((post for post in waiting if not post.waits(now) and _announces(post, first)), first)
 
 
 def _announces(post: Post, final: Post) -> bool:

@@ -25,6 +25,9 @@ class ManualClock:
         """Moves the time and wakes nobody, as if the machine had slept."""
         self._now += seconds
 
+    def set_back(self, seconds: float) -> None:
+        self._now -= seconds
+
     async def advance(self, seconds: float) -> None:
         """Moves the time, waking each sleeper at its own moment."""
         until = self._now + seconds

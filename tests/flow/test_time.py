@@ -174,3 +174,20 @@ async def test_what_was_taken_and_never_acknowledged_ends_with_its_life_and_its_
         assert (await on.request(asked.message_id)).state is Answer.EXPIRED
         assert (await on.message(news.message_id)).outcome is Outcome.EXPIRED
         assert len(await on.inbox()) == 2
+
+
+async def test_a_clock_that_is_set_back_keeps_nobody_waiting() -> None:
+    async with stage(session("career")) as on:
+        busy = asyncio.Event()
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            await busy.wait()
+            return f"done: {prompt.words}"
+
+        on.agent("career", career)
+        await on.say("career", "one")
+        await on.say("career", "two")
+        await on.quiet()
+        on.clock.set_back(3_600)
+        busy.set()
+        await on.chat.seen(room("career"), "done: two")
