@@ -7,11 +7,14 @@ Some agents report a provider's error as a turn that ended well, with a text lik
 import re
 from datetime import UTC, datetime
 
+from adapters.acp.tail import cleaned
 from bridge.turn import Failure, FailureKind
 
 AUTH_REQUIRED = -32000
 _DETAIL_CHARS = 500
 _DISGUISED_CHARS = 2_000
+_LONGEST_S = 31 * 86_400.0
+"""No provider's limit lasts longer: what is said to is misread."""
 
 _DISGUISES = re.compile(
     r"\s*(?:error:?\s*)?(?:HTTP(?: error)? [45]\d\d\b|API (?:call|request) failed\b|API error\b[: ]"
@@ -71,7 +74,7 @@ _AT = re.compile(
 
 
 def failure(kind: FailureKind, detail: str, resets_at: float | None = None) -> Failure:
-    return Failure(kind, detail[:_DETAIL_CHARS], retryable=kind in _RETRYABLE, resets_at=resets_at)
+    return Failure(kind, cleaned(detail)[:_DETAIL_CHARS], retryable=kind in _RETRYABLE, resets_at=resets_at)
 
 
 def classified(text: str, now: float) -> Failure | None:
@@ -81,7 +84,10 @@ def classified(text: str, now: float) -> Failure | None:
     kind = next((kind for kind, pattern in _KINDS if pattern.search(text)), None)
     if kind in (None, FailureKind.AUTH, FailureKind.CONFIG) and code:
         kind = _STATUSES.get(code, FailureKind.CAPACITY if code >= 500 else kind)
-    return failure(kind, text.strip(), _resets_at(text, now)) if kind else None
+    resets_at = _resets_at(text, now)
+    if resets_at is not None and resets_at > now + _LONGEST_S:
+        resets_at = None
+    return failure(kind, text.strip(), resets_at) if kind else None
 
 
 def disguised(final: str, now: float) -> Failure | None:

@@ -67,6 +67,8 @@ def test_an_answer_about_errors_is_an_answer(text: str) -> None:
         ("rate limit", None),
         ("rate limit, resets at noon", None),
         ("rate limit, resets at 2027-99-99T08:00:10Z", None),
+        ("rate limit, resets at 9999999999999", None),
+        ("rate limit, retry after 99999999999999999999 h", None),
     ],
 )
 def test_the_end_of_a_limit_is_read_from_its_text(text: str, at: float | None) -> None:
@@ -87,8 +89,9 @@ def test_an_unknown_error_is_a_crash_that_may_be_tried_again() -> None:
     assert (failure.kind, failure.retryable, failure.pauses) == (FailureKind.CRASH, True, False)
 
 
-def test_a_detail_has_bounds() -> None:
+def test_a_detail_has_bounds_and_nothing_that_cannot_be_seen() -> None:
     assert len(of_error(-32603, "x" * 10_000, None, NOW).detail) <= 500
+    assert of_error(-32603, "\x00bad \x1b[2Jnews", None, NOW).detail == "bad news"
 
 
 @pytest.mark.parametrize("name", ["mcp__tieline__peer_receive", "tieline.peer_sessions", "peer_receive"])
