@@ -20,7 +20,7 @@ demo: $(READY) ## show a handoff between two agents and back, without any accoun
 	@$(BIN)/tieline demo
 
 test: $(READY_DEV) ## run the tests; COVERAGE=yes measures bridge/ and policy/, ARGS=… goes to pytest
-	$(BIN)/python -m pytest -n auto $(if $(COVERAGE),--cov) $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(if $(COVERAGE),--cov) $(ARGS)
 
 check: formatted lint types imports ## run everything that must hold before a change is merged
 	@$(MAKE) --no-print-directory test COVERAGE=yes

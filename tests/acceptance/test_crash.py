@@ -40,6 +40,7 @@ async def test_the_agent_of_a_dead_bridge_is_gone_before_anything_runs_again(hom
     home.agent("career", {"on": "mail", "script": f"let p $pid ; touch {home.path}/busy ; hang"}, stubborn="yes")
     home.session("career", "career")
     home.rule("default/shell", "default/career")
+    home.limits(stop_grace_s=1)
     await home.up()
     await home.tieline("send", "career", "hang on", "--wake")
     await exist(home.path / "busy")
