@@ -70,15 +70,9 @@ async def close(
         return
     closing = None
     if not by_asker:
-        wakes = _wakes(asker, request)
-        closing = _closing(work, question, request, state, text, reason, wakes)
-        work.put(closing)
-        if text is not None:
-            _record_grant(work, request, question)
+        closing = _closing(work, question, request, state, text, reason, _wakes(asker, request))
+        _bring(work, request, question, closing)
         await _show_answer(work, request, state, text, reason)
-        if wakes:
-            work.then(lambda: work.wake.lane(asker.id))
-        work.then(lambda: work.wake.mail(asker.id))
     work.put(request.closed(state, at=work.now, reason=reason, closing=closing.id if closing else None))
     reply = closing.id if closing else None
     work.step(StepKind.REPLY, question, request.asked, answer=state.value, reply=reply, reason=reason, text=text)
@@ -100,18 +94,24 @@ async def answer_late(work: Work, request: Request, text: str) -> MessageId | No
     asker = await work.session(request.asker)
     if question is None or asker is None or text.strip() in ("", NO_REPLY_TEXT):
         return None
-    wakes = _wakes(asker, request)
-    late = replace(_closing(work, question, request, Answer.ANSWERED, text, None, wakes), late=True)
-    work.put(late)
+    closing = _closing(work, question, request, Answer.ANSWERED, text, None, _wakes(asker, request))
+    late = replace(closing, late=True)
+    _bring(work, request, question, late)
     work.put(replace(request, late=late.id))
-    _record_grant(work, request, question)
     work.step(StepKind.REPLY, question, request.asked, answer=request.state.value, reply=late.id, late=True, text=text)
     shown = wording.answer_post(request.asked, text, late=True)
     await work.show(f"late:{request.id}", request.place, PostKind.FINAL, shown, message=request.id)
-    work.then(lambda: work.wake.mail(asker.id))
-    if wakes:
-        work.then(lambda: work.wake.lane(asker.id))
     return late.id
+
+
+def _bring(work: Work, request: Request, question: Message, closing: Message) -> None:
+    """Puts the closing of a request, or a late answer, into its asker's inbox."""
+    work.put(closing)
+    if closing.intent is Intent.REPLY:
+        _record_grant(work, request, question)
+    work.then(lambda: work.wake.mail(request.asker))
+    if closing.wake:
+        work.then(lambda: work.wake.lane(request.asker))
 
 
 def notify_sender(work: Work, message: Message, text: str) -> None:
