@@ -7,25 +7,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from aiogram import methods
 from aiogram.client.default import Default
-from aiogram.methods import (
-    AnswerCallbackQuery,
-    CloseForumTopic,
-    CreateForumTopic,
-    DeleteMessage,
-    DeleteWebhook,
-    EditForumTopic,
-    EditMessageText,
-    GetChat,
-    GetChatMember,
-    GetMe,
-    GetUpdates,
-    ReopenForumTopic,
-    SendChatAction,
-    SendMessage,
-    SetMyCommands,
-    TelegramMethod,
-)
+from aiogram.methods import TelegramMethod
 from aiogram.types import Update
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -34,21 +18,21 @@ Method = TelegramMethod[Any]
 METHODS: dict[str, type[Method]] = {
     method.__api_method__.lower(): method
     for method in (
-        AnswerCallbackQuery,
-        CloseForumTopic,
-        CreateForumTopic,
-        DeleteMessage,
-        DeleteWebhook,
-        EditForumTopic,
-        EditMessageText,
-        GetChat,
-        GetChatMember,
-        GetMe,
-        GetUpdates,
-        ReopenForumTopic,
-        SendChatAction,
-        SendMessage,
-        SetMyCommands,
+        methods.AnswerCallbackQuery,
+        methods.CloseForumTopic,
+        methods.CreateForumTopic,
+        methods.DeleteMessage,
+        methods.DeleteWebhook,
+        methods.EditForumTopic,
+        methods.EditMessageText,
+        methods.GetChat,
+        methods.GetChatMember,
+        methods.GetMe,
+        methods.GetUpdates,
+        methods.ReopenForumTopic,
+        methods.SendChatAction,
+        methods.SendMessage,
+        methods.SetMyCommands,
     )
 }
 """By their names in small letters, since the Bot API does not tell them apart by case."""
