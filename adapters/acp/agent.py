@@ -12,8 +12,10 @@ from pydantic import ValidationError
 from adapters.acp.child import Child
 from adapters.acp.failures import disguised, failure, of_error
 from adapters.acp.frames import Frames
+from adapters.acp.replay import Replay
 from adapters.acp.run import Run
 from adapters.acp.tail import Tail
+from bridge.history import History
 from bridge.ports.clock import Clock
 from bridge.ports.runtime import Context, Listener, Option, Prompt, Question, Result
 from bridge.turn import Failure, FailureKind, Process
@@ -30,14 +32,15 @@ class Client:
     def __init__(self) -> None:
         self.run: Run | None = None
         self.session: str | None = None
-        self.replayed = False
+        self.replay = Replay()
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
-        """Updates outside a prompt, like a history that is replayed, are noticed and go nowhere."""
+        """What comes outside of prompts is the history, and is shown nowhere."""
         if session_id != self.session:
             return
-        self.replayed = True
-        if self.run and update.session_update != "user_message_chunk":
+        if self.run is None:
+            self.replay.hear(update)
+        elif update.session_update != "user_message_chunk":
             self.run.hear(update)
 
     async def request_permission(
@@ -107,6 +110,10 @@ class AcpAgent:
         return self._context
 
     @property
+    def history(self) -> History:
+        return self._link.client.replay.history
+
+    @property
     def alive(self) -> bool:
         return not self._spoilt and not self._child.exited.is_set()
 
@@ -115,6 +122,7 @@ class AcpAgent:
         blocks = blocks_of(prompt)
         if self._run is not None:
             raise RuntimeError("a prompt is running already")
+        self._link.client.replay.prompted(prompt.parts)
         run = self._run = self._link.client.run = Run()
         spoilt = True
         try:

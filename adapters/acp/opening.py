@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from adapters.acp.agent import AcpAgent, Link, death
 from adapters.acp.child import Child
 from adapters.acp.failures import AUTH_REQUIRED, classified, failure, of_error
+from adapters.acp.replay import Replay
 from adapters.acp.spec import AgentSpec, Times
 from adapters.acp.tail import Tail
 from adapters.acp.tools import SERVER
@@ -22,6 +23,9 @@ from bridge.turn import FailureKind
 _CAPABILITIES = schema.ClientCapabilities(
     fs=schema.FileSystemCapabilities(read_text_file=False, write_text_file=False), terminal=False
 )
+
+_QUIET_S = 0.1
+"""Some agents answer before they have replayed everything. It is over once nothing has come for so long."""
 
 
 async def opened(
@@ -97,10 +101,12 @@ class _Opening:
             if error.code == AUTH_REQUIRED or classified(str(error), self._clock.now()):
                 raise
             return False
-        return bool(answer.modes or answer.field_meta or answer.config_options or self._link.client.replayed)
+        await self._link.client.replay.quiet(_QUIET_S)
+        return bool(answer.modes or answer.field_meta or answer.config_options or self._link.client.replay.heard)
 
     async def _new(self) -> str:
         self._link.client.session = None
+        self._link.client.replay = Replay()
         answer = await self._link.acp.new_session(cwd=self._launch.cwd, mcp_servers=self._servers)
         return str(answer.session_id)
 

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from adapters.acp.tools import reads_only
+from adapters.acp.tools import name_of, reads_only
 from bridge.ports.runtime import Event, Listener, Question, Text, Thought, ToolBegun, ToolEnded
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class Run:
         self._heard = True
         call = update.tool_call_id
         if call not in self._tools:
-            name = _name(update)
+            name = name_of(update)
             self._tools[call] = False
             self._final.clear()
             self._room = MOST_CHARS
@@ -149,11 +149,3 @@ class Run:
         if update.status in ("completed", "failed") and not self._tools[call]:
             self._tools[call] = True
             self._items.put_nowait(ToolEnded(call, ok=update.status == "completed"))
-
-
-def _name(update: "ToolCallStart | ToolCallProgress") -> str:
-    """The tool's own name where the agent gives it in its metadata, else the title."""
-    for meta in (update.field_meta or {}).values():
-        if isinstance(meta, dict) and isinstance(meta.get("toolName"), str):
-            return str(meta["toolName"])
-    return update.title or update.tool_call_id

@@ -1,5 +1,10 @@
 """Which tool calls an agent announces are the bridge's own reading ones."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from acp.schema import ToolCallProgress, ToolCallStart
+
 SERVER = "tieline"
 """The name under which agents get the bridge's tool server."""
 
@@ -21,3 +26,11 @@ _CHANGING = frozenset({"edit", "delete", "move", "execute"})
 def reads_only(name: str, kind: str | None) -> bool:
     """False in doubt: a title is free text, and a tool that says it changes something is not ours."""
     return name in _NAMES and kind not in _CHANGING
+
+
+def name_of(update: "ToolCallStart | ToolCallProgress") -> str:
+    """The tool's own name where the agent gives it in its metadata, else the title."""
+    for meta in (update.field_meta or {}).values():
+        if isinstance(meta, dict) and isinstance(meta.get("toolName"), str):
+            return str(meta["toolName"])
+    return update.title or update.tool_call_id

@@ -57,6 +57,9 @@ The first rule wins whose `on` is the event and whose `match` (a part of the tex
     --state DIR      keeps each context's history, so that session/load replays it
     --unknown empty  session/load of an unknown id answers {}; without it, with an error
     --load no        session/load is not offered
+    --replay HOW     how session/load replays: `nothing`, and it answers {}; `late`, after its answer; `ended`, only
+                     prompts that have come to their end. Without it everything, before its answer, also of a prompt
+                     that was cut off: each is kept before it is worked on, and each tool call before it begins
     --record FILE    appends every frame that it receives
     --stubborn yes   ignores SIGTERM and a closed stdin
 """

@@ -10,7 +10,7 @@ from adapters.scripted.persona import Persona
 from adapters.scripted.turn import asleep_forever
 from adapters.scripted.wire import Wire
 
-_OPTIONS = ("persona", "state", "unknown", "load", "record", "stubborn")
+_OPTIONS = ("persona", "state", "unknown", "load", "replay", "record", "stubborn")
 
 
 def options(arguments: list[str]) -> dict[str, str]:
@@ -29,10 +29,11 @@ def main() -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     agent = ScriptedAgent(
         Wire(sys.stdout.buffer, chosen["record"] or None),
-        Histories(chosen["state"] or None),
+        Histories(chosen["state"] or None, ended_only=chosen["replay"] == "ended"),
         Persona(chosen["persona"] or None),
         empty_unknown=chosen["unknown"] == "empty",
         loads=chosen["load"] != "no",
+        replay=chosen["replay"],
     )
     agent.serve(sys.stdin.buffer)
     if chosen["stubborn"]:

@@ -25,12 +25,22 @@ _ANSWERS = {"reply": "say $from answered: $text", "inform": "say noted: $text"}
 
 
 class ScriptedAgent:
-    def __init__(self, wire: Wire, histories: Histories, persona: Persona, *, empty_unknown: bool, loads: bool) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        histories: Histories,
+        persona: Persona,
+        *,
+        empty_unknown: bool,
+        loads: bool,
+        replay: str,
+    ) -> None:
         self._wire = wire
         self._histories = histories
         self._persona = persona
         self._empty_unknown = empty_unknown
         self._loads = loads
+        self._replay = replay
         self._contexts: dict[str, Context] = {}
         self._turns: dict[str, Turn] = {}
 
@@ -52,7 +62,10 @@ class ScriptedAgent:
                 threading.Thread(target=self._prompt, args=(request, turn, params["prompt"]), daemon=True).start()
                 return
             self._event(method)
-            self._wire.send({"id": request, "result": self._result(method, params)})
+            if method == "session/load":
+                self._load(request, params)
+            else:
+                self._wire.send({"id": request, "result": self._result(method, params)})
         except Failed as failure:
             self._wire.send(_error(request, failure))
 
@@ -73,23 +86,28 @@ class ScriptedAgent:
             session = self._histories.new()
             self._open(session, params)
             return {"sessionId": session, "modes": _MODES}
-        if method == "session/load":
-            return self._load(params)
         if method == "session/set_mode":
             return {}
         raise Failed(_METHOD_NOT_FOUND, f"Method not found: {method}")
 
-    def _load(self, params: "dict[str, Any]") -> Frame:
+    def _load(self, request: object, params: "dict[str, Any]") -> None:
         session = params["sessionId"]
         history = self._histories.load(session)
-        if history is None:
-            if self._empty_unknown:
-                return {}
+        if history is None and not self._empty_unknown:
             raise Failed(_NOT_FOUND, f"Resource not found: {session}")
-        turn = Turn(self._open(session, params), self._wire, self._histories)
+        context = self._open(session, params) if history is not None else Context(session, "")
+        if history is None or self._replay == "nothing":
+            history, result = [], {}
+        else:
+            result = {"modes": _MODES}
+        answer: Frame = {"id": request, "result": result}
+        if self._replay == "late":
+            self._wire.send(answer)
+        turn = Turn(context, self._wire, self._histories)
         for update in history:
             turn.send_update(update)
-        return {"modes": _MODES}
+        if self._replay != "late":
+            self._wire.send(answer)
 
     def _open(self, session: str, params: "dict[str, Any]") -> Context:
         context = self._contexts[session] = Context(session, params["cwd"])
@@ -114,6 +132,7 @@ class ScriptedAgent:
         except Failed as failure:
             frame = _error(request, failure)
         finally:
+            self._histories.ended(turn.context.session)
             del self._turns[turn.context.session]
         self._wire.send(frame)
         for text in turn.afterwards:

@@ -7,11 +7,14 @@ Update = dict[str, object]
 
 
 class Histories:
-    """Kept in memory, and as one file a context in `folder` where one is given."""
+    """Kept in memory, and as one file a context in `folder` where one is given: what was added is in the file, even
+    if the process is killed at once. With `ended_only`, what a prompt adds is kept once it has ended."""
 
-    def __init__(self, folder: str | None) -> None:
+    def __init__(self, folder: str | None, *, ended_only: bool = False) -> None:
         self._folder = folder
+        self._ended_only = ended_only
         self._known: dict[str, list[Update]] = {}
+        self._unkept: dict[str, list[Update]] = {}
         if folder:
             os.makedirs(folder, exist_ok=True)
 
@@ -31,6 +34,17 @@ class Histories:
         return self._known.get(session)
 
     def add(self, session: str, update: Update) -> None:
+        if self._ended_only:
+            self._unkept.setdefault(session, []).append(update)
+        else:
+            self._keep(session, update)
+
+    def ended(self, session: str) -> None:
+        """A prompt has come to its end."""
+        for update in self._unkept.pop(session, []):
+            self._keep(session, update)
+
+    def _keep(self, session: str, update: Update) -> None:
         self._known[session].append(update)
         if self._folder:
             with open(self._path(session), "a", encoding="utf-8") as file:

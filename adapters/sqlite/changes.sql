@@ -85,11 +85,11 @@ SELECT version FROM requests WHERE id = :id;
 -- name: insert_turn
 INSERT INTO turns (
     id, session, inputs, acts_for, conversation, started_at, state, place, process, prompt_sent, tools_begun,
-    peer_read, ended_at, stop_reason, failure, version
+    peer_read, prompt, occurrence, ended_at, stop_reason, failure, version
 )
 VALUES (
     :id, :session, :inputs, :acts_for, :conversation, :started_at, :state, :place, :process, :prompt_sent,
-    :tools_begun, :peer_read, :ended_at, :stop_reason, :failure, :version + 1
+    :tools_begun, :peer_read, :prompt, :occurrence, :ended_at, :stop_reason, :failure, :version + 1
 );
 
 -- name: update_turn
@@ -97,8 +97,8 @@ UPDATE turns
 SET
     session = :session, inputs = :inputs, acts_for = :acts_for, conversation = :conversation,
     started_at = :started_at, state = :state, place = :place, process = :process, prompt_sent = :prompt_sent,
-    tools_begun = :tools_begun, peer_read = :peer_read, ended_at = :ended_at, stop_reason = :stop_reason,
-    failure = :failure, version = version + 1
+    tools_begun = :tools_begun, peer_read = :peer_read, prompt = :prompt, occurrence = :occurrence,
+    ended_at = :ended_at, stop_reason = :stop_reason, failure = :failure, version = version + 1
 WHERE id = :id AND version = :version;
 
 -- name: version_of_turn

@@ -14,6 +14,7 @@ from bridge.flow.progress import Progress
 from bridge.flow.questions import Questions
 from bridge.flow.settlement import show_status
 from bridge.flow.turn_end import end_turn, lose_turn
+from bridge.history import digest
 from bridge.ids import SessionId
 from bridge.message import Intent, Message
 from bridge.ports.runtime import Agent, Context, Event, Prompt, Question, Result, StartFailed, ToolBegun
@@ -171,6 +172,7 @@ class Turns:
             work.put(replace(session, alias=agent.alias))
         embeds = self._agents.embeds(session)
         prompt = _prompt(inputs, embeds)
+        sent = digest(prompt.parts)
         for message in inputs:
             if message.from_person or embeds:
                 work.put(replace(message, read_at=work.now))
@@ -180,6 +182,8 @@ class Turns:
                 current.moved(TurnState.RUNNING),
                 process=agent.process,
                 prompt_sent=True,
+                prompt=sent,
+                occurrence=agent.history.prompts.count(sent) + 1,
                 peer_read=current.peer_read or (embeds and not all(one.from_person for one in inputs)),
             )
         )
@@ -201,10 +205,14 @@ def _prompt(inputs: list[Message], embeds: bool) -> Prompt:
         return Prompt(words=words, notice=wording.CONTINUATION_NOTICE if again else None)
     if embeds:
         again = any(one.redelivered for one in mail)
-        notice = f"{wording.CONTINUATION_NOTICE}\n{wording.EMBEDDED_NOTICE}" if again else wording.EMBEDDED_NOTICE
-        return Prompt(notice=notice, embedded=[one.text for one in mail])
-    again = any(one.unread for one in mail)
-    return Prompt(notice=wording.MAIL_NOTICE_AGAIN if again else wording.MAIL_NOTICE)
+        return Prompt(notice=_continued(wording.EMBEDDED_NOTICE, again), embedded=[one.text for one in mail])
+    if any(one.unread for one in mail):
+        return Prompt(notice=wording.MAIL_NOTICE_AGAIN)
+    return Prompt(notice=_continued(wording.MAIL_NOTICE, any(one.attempts for one in mail)))
+
+
+def _continued(notice: str, again: bool) -> str:
+    return f"{wording.CONTINUATION_NOTICE}\n{notice}" if again else notice
 
 
 class _Listener:

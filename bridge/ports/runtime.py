@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from bridge.history import History
 from bridge.ids import SessionId
 from bridge.turn import Failure, Process
 
@@ -98,6 +99,11 @@ class Prompt:
     notice: str | None = None
     embedded: Sequence[str] = ()
 
+    @property
+    def parts(self) -> Sequence[str]:
+        """Its texts in the order in which an agent gets them: peers' messages after the notice that tells of them."""
+        return [part for part in (self.notice, *self.embedded, self.words) if part]
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -124,6 +130,12 @@ class Agent(Protocol):
 
     @property
     def context(self) -> Context: ...
+
+    @property
+    def history(self) -> History:
+        """What its context is known to hold: what it replayed as it was resumed, and the prompts since then. Empty
+        where it replays nothing."""
+        ...
 
     @property
     def alive(self) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from bridge.history import History, digest
 from bridge.ids import SessionId
 from bridge.ports.runtime import Agent, Context, Launch, Listener, Prompt, Result, StartFailed
 from bridge.turn import Failure, Process
@@ -18,6 +19,7 @@ class FakeAgent:
         self._runtime = runtime
         self._prompt: asyncio.Task[str | Result] | None = None
         self._cancelled = False
+        self._history = runtime.histories.get(launch.session) if context is Context.RESUMED else None
         self._process = process
         self._context = context
         fresh = f"context-{number}" if context is Context.NEW else f"context-{number}-instead"
@@ -41,12 +43,17 @@ class FakeAgent:
         return self._context
 
     @property
+    def history(self) -> History:
+        return self._history or History()
+
+    @property
     def alive(self) -> bool:
         return self.is_alive and not self.closed
 
     async def prompt(self, prompt: Prompt, listener: Listener) -> Result:
         assert self._prompt is None, "two prompts at once"
         self.listener = listener
+        self._history = History((*self.history.prompts, digest(prompt.parts)))
         self._runtime.began(self.session, prompt)
         behaviour = self._runtime.behaviours[self.session]
         self._cancelled = False
@@ -85,12 +92,14 @@ async def _silent(agent: FakeAgent, prompt: Prompt) -> str:
 @dataclass
 class FakeRuntime:
     """`bridge.ports.runtime.Runtime`. Give each session its behaviour; `failing` sessions do not start,
-    `forgotten` ones have lost their context, `defects` are raised against the contract, and the start of a
-    session in `held` waits for its event, and so does the end of every agent for `closing`."""
+    `forgotten` ones have lost their context, `histories` are what others replay, `defects` are raised against the
+    contract, and the start of a session in `held` waits for its event, and so does the end of every agent for
+    `closing`."""
 
     behaviours: dict[str, Behaviour] = field(default_factory=dict)
     failing: dict[str, Failure] = field(default_factory=dict)
     forgotten: set[str] = field(default_factory=set)
+    histories: dict[str, History] = field(default_factory=dict)
     defects: dict[str, Exception] = field(default_factory=dict)
     held: dict[str, asyncio.Event] = field(default_factory=dict)
     closing: asyncio.Event | None = None

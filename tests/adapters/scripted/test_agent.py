@@ -70,6 +70,10 @@ class Agent:
         frame: dict[str, Any] = json.loads(self._process.stdout.readline())
         return frame
 
+    def kill(self) -> None:
+        self._process.kill()
+        self.end()
+
     def end(self) -> int:
         assert self._process.stdin
         assert self._process.stdout
@@ -167,6 +171,37 @@ def test_a_history_is_replayed_before_the_answer(tmp_path: Path) -> None:
     assert "modes" in agent.ask("session/load", sessionId=session, cwd="/", mcpServers=[])["result"]
     kinds = [update["sessionUpdate"] for update in agent.updates]
     assert kinds == ["user_message_chunk", "agent_message_chunk", "tool_call", "tool_call_update"]
+    assert agent.end() == 0
+
+
+@pytest.mark.parametrize(("replay", "kept"), [("", ["user_message_chunk", "tool_call"]), ("ended", [])])
+def test_what_was_begun_outlives_a_sudden_death_unless_it_is_kept_late(
+    tmp_path: Path, replay: str, kept: list[str]
+) -> None:
+    options = ("--state", str(tmp_path), *(("--replay", replay) if replay else ()))
+    first = Agent(*options)
+    session = first.open()
+    prompt = [{"type": "text", "text": "do: begin bash ; hang"}]
+    first.send({"id": "p", "method": "session/prompt", "params": {"sessionId": session, "prompt": prompt}})
+    assert first.next()["params"]["update"]["title"] == "bash"
+    first.kill()
+    agent = Agent(*options)
+    agent.ask("session/load", sessionId=session, cwd="/", mcpServers=[])
+    assert [update["sessionUpdate"] for update in agent.updates] == kept
+    assert agent.end() == 0
+
+
+@pytest.mark.parametrize(("replay", "before", "after"), [("nothing", 0, 0), ("late", 0, 2)])
+def test_agents_that_replay_nothing_or_too_late_are_acted(tmp_path: Path, replay: str, before: int, after: int) -> None:
+    first = Agent("--state", str(tmp_path))
+    session = first.open()
+    first.prompt(session, "hello")
+    first.end()
+    agent = Agent("--state", str(tmp_path), "--replay", replay)
+    answer = agent.ask("session/load", sessionId=session, cwd="/", mcpServers=[])["result"]
+    assert (len(agent.updates), bool(answer)) == (before, replay == "late")
+    agent.prompt(session, "more")
+    assert len(agent.updates) == after + 1
     assert agent.end() == 0
 
 
