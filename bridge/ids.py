@@ -47,6 +47,12 @@ class Ids:
         return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
+def first_id(time: float) -> str:
+    """Less than every id made at `time` or later, and greater than every one made a millisecond before."""
+    text = f"{max(0, int(time * 1000)):012x}"
+    return f"{text[:8]}-{text[8:]}"
+
+
 def session_id(profile: str, handle: str) -> SessionId:
     """Raises `Refused(invalid_request)` unless both parts have the form of DESIGN §1."""
     value = f"{profile}/{handle}"

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from adapters.memory.removal import remove
 from adapters.memory.tables import Tables
 from bridge.conversation import Conversation, Pair
 from bridge.decision import Verdict
@@ -33,6 +34,9 @@ class MemoryStore:
 
     async def close(self) -> None:
         self._closed = True
+
+    async def remove(self, before: float, keys_before: float, limit: int) -> int:
+        return remove(self._open(), before, keys_before, limit)
 
     # Sessions and places
     async def session(self, session: SessionId) -> Session | None:

@@ -1,7 +1,7 @@
 """What the store in memory keeps, and how a change is checked as a whole before it is applied."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any, TypeVar
 
@@ -35,6 +35,10 @@ class Tables:
     def every(self, kind: type[_T]) -> list[_T]:
         return [_copy(one) for one in self._kept.get(kind, {}).values()]
 
+    def remove(self, kind: type, keys: Sequence[object]) -> None:
+        for key in keys:
+            del self._kept[kind][key]
+
     def inbox_size(self, session: SessionId) -> int:
         return _inbox_size(self.every(Message), session)
 
@@ -57,12 +61,12 @@ class Tables:
         before = {**self._kept, Binding: bindings}
         for entity in sorted(change.puts, key=lambda one: one.version == 0):
             _check_content(entity)
-            kind, key = type(entity), _key_of(entity)
+            kind, key = type(entity), key_of(entity)
             _expect(entity, written if key in written.get(kind, {}) else before)
             written.setdefault(kind, {})[key] = replace(entity, version=entity.version + 1)
         for record in (*change.keys, *change.verdicts, *change.steps):
             _check_content(record)
-            table, key = type(record), _key_of(record)
+            table, key = type(record), key_of(record)
             if key in written.get(table, {}) or key in self._kept.get(table, {}):
                 raise Conflict(f"{key} exists already")
             written.setdefault(table, {})[key] = _copy(record)
@@ -94,9 +98,9 @@ def _inbox_size(messages: Iterable[Message], session: SessionId) -> int:
 
 
 def _expect(entity: Entity, rows: _Rows) -> None:
-    stored = rows.get(type(entity), {}).get(_key_of(entity))
+    stored = rows.get(type(entity), {}).get(key_of(entity))
     if (stored.version if stored else 0) != entity.version:
-        raise Conflict(f"{type(entity).__name__} {_key_of(entity)} is not at version {entity.version}")
+        raise Conflict(f"{type(entity).__name__} {key_of(entity)} is not at version {entity.version}")
 
 
 def _check_distinct(values: list[Any], what: str) -> None:
@@ -118,10 +122,10 @@ def _check_content(row: Any) -> None:
     else:
         sound = not isinstance(row, Turn) or row.live == (row.ended_at is None)
     if not sound:
-        raise IllegalMove(f"{type(row).__name__} {_key_of(row)}: its state contradicts its fields")
+        raise IllegalMove(f"{type(row).__name__} {key_of(row)}: its state contradicts its fields")
 
 
-def _key_of(row: Any) -> object:
+def key_of(row: Any) -> object:
     match row:
         case Binding():
             return row.place

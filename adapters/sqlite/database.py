@@ -10,11 +10,15 @@ import aiosqlite
 
 _T = TypeVar("_T")
 
+WAL_BYTES = 16 << 20
+"""To what the log is cut back, once a foreign reader that made it grow is gone."""
+
 _WRITES = (
     "PRAGMA synchronous = FULL",
     "PRAGMA fullfsync = ON",
     "PRAGMA checkpoint_fullfsync = ON",
     "PRAGMA wal_autocheckpoint = 1000",
+    f"PRAGMA journal_size_limit = {WAL_BYTES}",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA mmap_size = 0",
 )

@@ -1,4 +1,4 @@
-"""The named statements of `queries.sql` and `changes.sql`."""
+"""The named statements of `queries.sql`, `changes.sql` and `removal.sql`."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -26,4 +26,4 @@ def _named(file: str) -> Iterator[tuple[str, str]]:
         yield name.strip(), statement.strip()
 
 
-SQL: dict[str, str] = dict([*_named("queries.sql"), *_named("changes.sql")])
+SQL: dict[str, str] = dict([*_named("queries.sql"), *_named("changes.sql"), *_named("removal.sql")])

@@ -12,6 +12,7 @@ from adapters.sqlite.lock import HomeLock
 from adapters.sqlite.migrate import migrate, refuse_newer
 from adapters.sqlite.plan import plan
 from adapters.sqlite.reader import Reader
+from adapters.sqlite.removal import Removal
 from adapters.sqlite.writer import Writer
 from bridge.conversation import Conversation, Pair
 from bridge.decision import Verdict
@@ -49,7 +50,7 @@ async def open_store(path: Path, *, busy_timeout_s: float = 5) -> "SqliteStore":
             ) from error
         writer = Writer(database)
         resources.push_async_callback(writer.close)
-        return SqliteStore(writer, Reader(reader), resources.pop_all())
+        return SqliteStore(writer, Reader(reader), Removal(database), resources.pop_all())
 
 
 def _prepare(path: Path) -> None:
@@ -64,9 +65,10 @@ class SqliteStore:
     """Implements `bridge.ports.store.Store`. Text with lone surrogates is `Refused(invalid_request)`, and an
     entity whose state contradicts itself `IllegalMove`; either leaves the changes beside it alone."""
 
-    def __init__(self, writer: Writer, reader: Reader, resources: AsyncExitStack) -> None:
+    def __init__(self, writer: Writer, reader: Reader, removal: Removal, resources: AsyncExitStack) -> None:
         self._writer = writer
         self._reader = reader
+        self._removal = removal
         self._resources = resources
 
     async def commit(self, change: Change) -> None:
@@ -74,6 +76,9 @@ class SqliteStore:
 
     async def close(self) -> None:
         await self._resources.aclose()
+
+    async def remove(self, before: float, keys_before: float, limit: int) -> int:
+        return await self._removal.remove(before, keys_before, limit)
 
     # Sessions and places
     async def session(self, session: SessionId) -> Session | None:

@@ -94,12 +94,18 @@ class Admission:
         key = await work.store.key(sender, send.key or "")
         if key is None:
             return None
-        message = await work.message(key.message)
-        if message is None or key.body != digest(send, to):
+        if key.body != digest(send, to):
             return Refused(
                 Code.INVALID_REQUEST,
                 f"the key {send.key!r} stands for another message already",
                 remedy="Use a new key for a new message.",
+            )
+        message = await work.message(key.message)
+        if message is None:
+            return Refused(
+                Code.EXPIRED,
+                f"the message of the key {send.key!r} was settled long ago, and is not kept any more",
+                remedy="Use a new key to send it again.",
             )
         return await receipt_of(work, message, duplicate=True)
 

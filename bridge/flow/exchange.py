@@ -25,6 +25,7 @@ from bridge.flow.outbox import Outbox
 from bridge.flow.questions import Questions
 from bridge.flow.recovery import recover
 from bridge.flow.reply import Replies
+from bridge.flow.retention import Retention
 from bridge.flow.timekeeper import Timekeeper
 from bridge.flow.turns import Turns
 from bridge.flow.waits import Waits
@@ -103,6 +104,7 @@ class Exchange:
         """Begins to deliver. Agents call back at once, so whatever serves their tools must accept by then."""
         self._hints.attach(self._dispatch.hint, self._timekeeper.at)
         self._background.append(self._tasks.create_task(self._timekeeper.run()))
+        self._background.append(self._tasks.create_task(Retention(self._ledger).run()))
         for chat in self._chats.values():
             self._background.append(self._tasks.create_task(self._outbox.run(chat)))
         for session in await self._ledger.store.waiting_sessions():

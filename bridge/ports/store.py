@@ -98,6 +98,20 @@ class Store(Protocol):
 
     async def close(self) -> None: ...
 
+    async def remove(self, before: float, keys_before: float, limit: int) -> int:
+        """Removes what has been over since `before`, at most `limit` of each kind, and returns how many that were.
+        Call it again until it returns 0.
+
+        A message goes once it was settled by then, with its request. It stays while that request is open, while
+        anything that answered it is not over as well, while a request made on its behalf is open, and while the
+        turn that took it runs. What belongs to a message goes after it: its steps, verdicts and posts. Its key stays
+        until the message is older than `keys_before`, so that a sender who tries again late does not send twice.
+
+        Ended turns go but the newest of each session, handled updates but the last of each source, posts that are
+        not pending, conversations of which no step is left, pairs without traffic, and the records of refusals.
+        """
+        ...
+
     # Sessions and places
     async def session(self, session: SessionId) -> Session | None: ...
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.errors import Code, Refused
-from bridge.ids import Ids, Place, SessionId, address, handle_of, place, profile_of, scheme_of, session_id
+from bridge.ids import Ids, Place, SessionId, address, first_id, handle_of, place, profile_of, scheme_of, session_id
 from tests.fakes.clock import ManualClock
 
 
@@ -36,6 +36,13 @@ def test_an_id_holds_its_time_in_milliseconds() -> None:
     made = uuid.UUID(ids.new())
     assert made.version == 7
     assert abs((made.int >> 80) - 1_800_000_000_123) <= 1
+
+
+@given(st.floats(0, 4e9), st.integers())
+def test_ids_made_before_a_time_are_less_than_its_first_and_later_ones_are_not(time: float, seed: int) -> None:
+    before, at = (Ids(ManualClock(each), random.Random(seed)).new() for each in (time - 0.002, time))
+    assert at > first_id(time)
+    assert time < 0.002 or before < first_id(time)
 
 
 @pytest.mark.parametrize("handle", ["a", "0", "front-desk", "a-", "a" * 63])

@@ -25,6 +25,10 @@ class FragileStore(MemoryStore):
         if self.gate is not None:
             await self.gate.wait()
 
+    async def remove(self, before: float, keys_before: float, limit: int) -> int:
+        self._reachable()
+        return await super().remove(before, keys_before, limit)
+
     async def session(self, session: SessionId) -> Session | None:
         self._reachable()
         return await super().session(session)

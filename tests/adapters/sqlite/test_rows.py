@@ -91,12 +91,12 @@ WHOLE_INDEX = {"waiting_sessions", "unsettled", "queued", "live_turns", "last_tu
 """Reads of all that is queued, unsettled or live, or of all sessions: the whole of an index that holds nothing else."""
 
 
-@pytest.mark.parametrize("name", sorted(name for name, text in SQL.items() if text.startswith("SELECT")))
-async def test_no_read_looks_through_a_table(store: SqliteStore, path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", sorted(name for name, text in SQL.items() if text.startswith(("SELECT", "DELETE"))))
+async def test_no_read_and_no_removal_looks_through_a_table(store: SqliteStore, path: Path, name: str) -> None:
     parameters = dict.fromkeys(re.findall(r":(\w+)", SQL[name]), 1)
     with closing(sqlite3.connect(path)) as connection:
         steps = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {SQL[name]}", parameters)]
-    tables = "sessions|bindings|messages|requests|turns|conversations|pairs|posts|updates|keys|verdicts|steps"
+    tables = "sessions|bindings|messages|requests|turns|conversations|pairs|posts|updates|keys|pairs|verdicts|steps|old"
     scans = [step for step in steps if re.match(f"SCAN ({tables})", step)]
     if name == "sessions":
         return

@@ -1,0 +1,37 @@
+"""Retention: what has been over for long enough is removed, a little at a time."""
+
+from bridge.errors import Code, Refused
+from bridge.flow.ledger import Ledger
+
+_BATCH = 100
+_EVERY_S = 3_600.0
+_REST = 9
+_REST_S = (0.05, 5.0)
+_KEYS_S = 30 * 86_400
+"""For so long at least a sender may come back with its key, however short the retention is."""
+
+
+class Retention:
+    """One task. It rests nine times as long as each batch took, so that the store is others' for nine tenths of
+    the time, and looks again after an hour once nothing is left."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    async def run(self) -> None:
+        clock = self._ledger.clock
+        while True:
+            began = clock.now()
+            removed = await self._remove(began)
+            shortest, longest = _REST_S
+            rest_s = min(longest, max(shortest, _REST * (clock.now() - began)))
+            await clock.sleep(rest_s if removed else _EVERY_S)
+
+    async def _remove(self, now: float) -> int:
+        kept_s = self._ledger.limits.retention_s
+        try:
+            return await self._ledger.store.remove(now - kept_s, now - kept_s - max(kept_s, _KEYS_S), _BATCH)
+        except Refused as refused:
+            if refused.code is not Code.UNAVAILABLE:
+                raise
+            return 0  # Nothing is the worse for an hour's delay.
