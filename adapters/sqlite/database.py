@@ -24,6 +24,9 @@ _WRITES = (
 )
 _ONLY_READS = ("PRAGMA query_only = ON", "PRAGMA mmap_size = 0")
 
+Connect = Callable[[Path, float], sqlite3.Connection]
+"""Opens a file; the number is how many seconds to wait for a foreign program that holds it."""
+
 
 class Database(aiosqlite.Connection):
     """A connection in a thread of its own that runs a whole piece of work in one visit to that thread.
@@ -39,9 +42,17 @@ class Database(aiosqlite.Connection):
         return result
 
 
-async def open_writer(path: Path, *, busy_timeout_s: float) -> Database:
+def connect(path: Path, busy_timeout_s: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=busy_timeout_s, isolation_level=None)
+    connection.row_factory = sqlite3.Row
+    # Bytes that are no UTF-8 must not fail a whole list; a row with replaced letters can still be settled.
+    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+    return connection
+
+
+async def open_writer(path: Path, *, busy_timeout_s: float, connect: Connect = connect) -> Database:
     """Raises `sqlite3.Error`, also where the file system cannot do write-ahead logging."""
-    writer = await _connected(path, busy_timeout_s)
+    writer = await _connected(partial(connect, path, busy_timeout_s))
     try:
         await writer.run(partial(_set, pragmas=_WRITES))
         await writer.run(_use_write_ahead_log)
@@ -51,8 +62,8 @@ async def open_writer(path: Path, *, busy_timeout_s: float) -> Database:
     return writer
 
 
-async def open_reader(path: Path, *, busy_timeout_s: float) -> Database:
-    reader = await _connected(path, busy_timeout_s)
+async def open_reader(path: Path, *, busy_timeout_s: float, connect: Connect = connect) -> Database:
+    reader = await _connected(partial(connect, path, busy_timeout_s))
     try:
         await reader.run(partial(_set, pragmas=_ONLY_READS))
     except BaseException:
@@ -61,15 +72,8 @@ async def open_reader(path: Path, *, busy_timeout_s: float) -> Database:
     return reader
 
 
-async def _connected(path: Path, busy_timeout_s: float) -> Database:
-    def connect() -> sqlite3.Connection:
-        connection = sqlite3.connect(path, timeout=busy_timeout_s, isolation_level=None)
-        connection.row_factory = sqlite3.Row
-        # Bytes that are no UTF-8 must not fail a whole list; a row with replaced letters can still be settled.
-        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
-        return connection
-
-    database = Database(connect, iter_chunk_size=64)
+async def _connected(connector: Callable[[], sqlite3.Connection]) -> Database:
+    database = Database(connector, iter_chunk_size=64)
     await database
     return database
 

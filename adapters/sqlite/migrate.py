@@ -36,10 +36,20 @@ def known_migrations() -> dict[int, tuple[str, str]]:
 def refuse_newer(path: Path) -> None:
     """Raises `NewerSchema`. Opens the file for reading only, so that it stays untouched."""
     known = max(known_migrations())
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-        found = schema_of(connection)
+    try:
+        found = _schema_at(path, "ro")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorname != "SQLITE_READONLY_ROLLBACK":
+            raise
+        # The power went while the file was being made: what was begun then is taken back before it can be read.
+        found = _schema_at(path, "rw")
     if found > known:
         raise NewerSchema(path, found, known)
+
+
+def _schema_at(path: Path, mode: str) -> int:
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True)) as connection:
+        return schema_of(connection)
 
 
 def schema_of(connection: sqlite3.Connection) -> int:

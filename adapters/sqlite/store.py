@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from adapters.sqlite.database import open_reader, open_writer
+from adapters.sqlite.database import Connect, connect, open_reader, open_writer
 from adapters.sqlite.lock import HomeLock
 from adapters.sqlite.migrate import migrate, refuse_newer
 from adapters.sqlite.plan import plan
@@ -28,7 +28,7 @@ from bridge.trace import Step
 from bridge.turn import Turn
 
 
-async def open_store(path: Path, *, busy_timeout_s: float = 5) -> "SqliteStore":
+async def open_store(path: Path, *, busy_timeout_s: float = 5, connect: Connect = connect) -> "SqliteStore":
     """Opens the database, made or migrated where needed, for this process alone; `close` the store at the end.
 
     Raises `HomeLocked` when another bridge has it, `NewerSchema` when a newer Tieline made it, and
@@ -39,10 +39,10 @@ async def open_store(path: Path, *, busy_timeout_s: float = 5) -> "SqliteStore":
         try:
             resources.callback(HomeLock(path.with_suffix(".lock")).release)
             await asyncio.to_thread(_prepare, path)
-            database = await open_writer(path, busy_timeout_s=busy_timeout_s)
+            database = await open_writer(path, busy_timeout_s=busy_timeout_s, connect=connect)
             resources.push_async_callback(database.close)
             await database.run(migrate)
-            reader = await open_reader(path, busy_timeout_s=busy_timeout_s)
+            reader = await open_reader(path, busy_timeout_s=busy_timeout_s, connect=connect)
             resources.push_async_callback(reader.close)
         except (OSError, sqlite3.Error) as error:
             raise Refused(

@@ -11,6 +11,7 @@ INVARIANTS: dict[str, tuple[str, ...]] = {
     "1. An accepted message survives kill -9 and power loss": (
         "acceptance/test_crash.py::test_a_message_accepted_before_the_death_is_delivered_once_after_it",
         "adapters/sqlite/test_durability.py::test_what_was_acknowledged_survives_kill_9",
+        "faults/test_power.py::test_no_power_cut_loses_what_was_acknowledged_or_leaves_a_change_in_half",
         "adapters/sqlite/test_durability.py::test_the_writer_syncs_every_commit_and_the_reader_cannot_write",
     ),
     "2. A delivery is settled exactly once, and shown again with the same id at most": (
