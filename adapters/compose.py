@@ -96,7 +96,7 @@ def _telegram(settings: Settings, clock: SystemClock) -> TelegramChat | None:
     if given is None:
         return None
     config = TelegramConfig(given.token, given.base_url, given.operators, given.users, given.chats)
-    return TelegramChat(config, clock)
+    return TelegramChat(config, clock, system_randomness())
 
 
 def _runtime(settings: Settings, environ: Mapping[str, str], clock: SystemClock) -> AcpRuntime:

@@ -12,7 +12,7 @@ from adapters.telegram.place import SCHEME, Spot, spot, user_of
 from adapters.telegram.text import split
 from bridge.ids import Place
 from bridge.ports.chat import Intake, NotDelivered
-from bridge.ports.clock import Clock
+from bridge.ports.clock import Clock, Randomness
 from bridge.post import Post
 
 if TYPE_CHECKING:
@@ -30,12 +30,14 @@ class TelegramChat:
         self,
         config: TelegramConfig,
         clock: Clock,
+        randomness: Randomness,
         *,
         budget: Budget | None = None,
         patience: Patience | None = None,
     ) -> None:
         self._config = config
         self._clock = clock
+        self._randomness = randomness
         self._budget = budget or Budget()
         self._patience = patience or Patience()
         self._health = Health(self._patience.poll_s + _SLACK_S)
@@ -102,4 +104,4 @@ class TelegramChat:
     def _connect(self) -> "Connection":
         from adapters.telegram.connection import Connection  # noqa: PLC0415 - slow to load, so not before run
 
-        return Connection(self._config, self._clock, self._budget, self._patience)
+        return Connection(self._config, self._clock, self._randomness, self._budget, self._patience)

@@ -10,17 +10,19 @@ from adapters.telegram.poller import Poller
 from adapters.telegram.sender import Sender
 from adapters.telegram.wire import Wire
 from bridge.ports.chat import Intake
-from bridge.ports.clock import Clock
+from bridge.ports.clock import Clock, Randomness
 
 
 class Connection:
     """Made without a request being sent; may be made in a thread of its own, for it reads certificates."""
 
-    def __init__(self, config: TelegramConfig, clock: Clock, budget: Budget, patience: Patience) -> None:
+    def __init__(
+        self, config: TelegramConfig, clock: Clock, randomness: Randomness, budget: Budget, patience: Patience
+    ) -> None:
         self._clock = clock
         self._wire = Wire(config, patience)
         self._bot = self._wire.bot(ChatLimiter(budget, clock))
-        self.sender = Sender(self._bot, clock, patience)
+        self.sender = Sender(self._bot, clock, randomness, patience)
 
     async def poll(self, intake: Intake, health: Health, commands: Mapping[str, str]) -> None:
         """Until it is cancelled."""

@@ -10,8 +10,9 @@ from adapters.telegram.limiter import seconds_of
 from adapters.telegram.place import Spot, message_of, receipt
 from adapters.telegram.text import visible
 from adapters.telegram.wire import Bot, never_left
+from bridge.backoff import FullJitter
 from bridge.ports.chat import Ambiguous, NotDelivered
-from bridge.ports.clock import Clock
+from bridge.ports.clock import Clock, Randomness
 from bridge.post import Button, Post, PostKind
 
 _LOG = logging.getLogger(__name__)
@@ -34,10 +35,11 @@ _ROW_OF_CHARS = 40
 
 
 class Sender:
-    def __init__(self, bot: Bot, clock: Clock, patience: Patience) -> None:
+    def __init__(self, bot: Bot, clock: Clock, randomness: Randomness, patience: Patience) -> None:
         self._bot = bot
         self._clock = clock
         self._patience = patience
+        self._jitter = FullJitter(randomness, cap_s=patience.backoff_s)
 
     async def deliver(self, post: Post, spot: Spot) -> str:
         """As `bridge.ports.chat.Chat.deliver`; `spot` is the post's place."""
@@ -97,7 +99,7 @@ class Sender:
 
     def _failure(self, error: TelegramError, post: Post) -> NotDelivered | Ambiguous:
         now = self._clock.now()
-        soon = now + min(self._patience.backoff_s, 2.0 ** min(post.attempts, 10))
+        soon = now + self._jitter.after(post.attempts + 1)
         match error:
             case RetryAfter():
                 return NotDelivered(error.message, retry_at=now + seconds_of(error))

@@ -5,6 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
+from tenacity import AsyncRetrying, retry_if_exception
+
+from bridge.backoff import FullJitter
 from bridge.conversation import Conversation, Pair, pair_of
 from bridge.decision import Verdict
 from bridge.errors import Code, Conflict, Refused
@@ -43,6 +46,11 @@ class Ledger:
         self.wake = wake
         self.limits = limits
         self.chats = chats
+        self._retrying = AsyncRetrying(
+            retry=retry_if_exception(_unavailable),
+            wait=FullJitter(randomness, cap_s=5),
+            sleep=clock.sleep,
+        )
         self._acting: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
 
     def chat_of(self, where: Place | None) -> Chat | None:
@@ -54,19 +62,16 @@ class Ledger:
 
     def backoff(self, attempts: int, *, cap_s: float) -> float:
         """Seconds to wait after so many failed attempts: exponential, with full jitter."""
-        return min(cap_s, 2.0 ** min(attempts, 20)) * self.randomness.random()
+        return FullJitter(self.randomness, cap_s=cap_s).after(attempts)
 
     async def surely(self, body: "Callable[[Work], Awaitable[T]]") -> T:
         """Like `do`, for what must be stored whatever it takes: goes on while the store is unavailable."""
-        attempts = 0
-        while True:
-            try:
-                return await self.do(body)
-            except Refused as refused:
-                if refused.code is not Code.UNAVAILABLE:
-                    raise
-                attempts += 1
-                await self.clock.sleep(self.backoff(attempts, cap_s=5))
+        try:
+            return await self.do(body)
+        except Refused as refused:
+            if refused.code is not Code.UNAVAILABLE:
+                raise
+        return await self._retrying(self.do, body)
 
     async def do_as(self, actor: SessionId, body: "Callable[[Work], Awaitable[T]]") -> T:
         """Like `do`, one after the other for one actor: of many calls at once all but one would conflict each time."""
@@ -259,6 +264,10 @@ class Work:
     def _staged(self, message: Message) -> Message:
         staged = self._puts.get(("message", message.id))
         return staged if isinstance(staged, Message) else message
+
+
+def _unavailable(error: BaseException) -> bool:
+    return isinstance(error, Refused) and error.code is Code.UNAVAILABLE
 
 
 def _key(entity: Entity) -> object:

@@ -23,6 +23,16 @@ IMPATIENT = Patience(answer_s=1, poll_s=5)
 """For what never answers: no test has to wait longer than that."""
 
 
+class Halfway:
+    """Chance that always falls in the middle."""
+
+    def getrandbits(self, k: int, /) -> int:
+        return 1 << (k - 1)
+
+    def random(self) -> float:
+        return 0.5
+
+
 class FlyingClock:
     """Time passes as in the world, and a pause of any length is over at once, with its time gone by."""
 
@@ -146,7 +156,7 @@ def chat_for(
         users=frozenset({USER}),
         chats=chats,
     )
-    return TelegramChat(config, clock, budget=budget or roomy(), patience=patience)
+    return TelegramChat(config, clock, Halfway(), budget=budget or roomy(), patience=patience)
 
 
 @asynccontextmanager

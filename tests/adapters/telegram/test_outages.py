@@ -16,6 +16,7 @@ from tests.adapters.telegram.stage import (
     PATIENT,
     USER,
     FlyingClock,
+    Halfway,
     RememberingIntake,
     chat_for,
     post,
@@ -111,7 +112,7 @@ async def test_the_proxy_of_the_environment_is_used(
     monkeypatch.setenv("no_proxy", "")
     beyond = TelegramConfig(TOKEN, "http://telegram.invalid/bot", users=frozenset({USER}))
     api.say("through the proxy", user=USER)
-    async with running(TelegramChat(beyond, clock), intake):
+    async with running(TelegramChat(beyond, clock, Halfway()), intake):
         await intake.hears("through the proxy")
 
 
