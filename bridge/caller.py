@@ -10,13 +10,14 @@ from bridge.message import Origin
 class Caller:
     """`origin` is `user` for a person (who then acts in the name of `session`), `peer` for an agent or a
     program. `bound` callers hold a capability: they are that session and can name no other. `turn` is the
-    session's running turn, where its agent calls. `place` is where answers are shown.
+    session's running turn, where its agent calls, and `epoch` that of its lease. `place` is where answers are shown.
     """
 
     session: SessionId
     origin: Origin
     bound: bool = False
     turn: TurnId | None = None
+    epoch: int = 0
     place: Place | None = None
     person: str | None = None
     operator: bool = False

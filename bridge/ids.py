@@ -14,6 +14,7 @@ MessageId = NewType("MessageId", str)
 ConversationId = NewType("ConversationId", str)
 TurnId = NewType("TurnId", str)
 PostId = NewType("PostId", str)
+NodeId = NewType("NodeId", str)
 Place = NewType("Place", str)
 
 SYSTEM = SessionId("system")

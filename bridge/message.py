@@ -79,7 +79,8 @@ class Message:
 
     Times are seconds since 1970. `path` holds the senders along the deepest cause, this one last, and
     `depth` their number of hops. `place` is where its answer is shown. `turn` is the turn or receiver that
-    leased it, `epoch` counts the leases. `queued_at` is when it first became queued: the order of the lane.
+    leased it, `epoch` counts the leases, and `leased_until` is when that of a receiver lapses: a turn's inputs are
+    leased for as long as the turn is. `queued_at` is when it first became queued: the order of the lane.
     `by_command` marks a person's own `/ask` or `/handoff`, whose answer goes to the place and wakes nobody.
     `cause` is the message for whose sake it was sent. `attempts` counts the turns that failed over it, `unread`
     those that ended without its being read.
@@ -110,6 +111,7 @@ class Message:
     late: bool = False
     turn: TurnId | None = None
     epoch: int = 0
+    leased_until: float | None = None
     attempts: int = 0
     unread: int = 0
     woken_at: float | None = None
@@ -144,8 +146,12 @@ class Message:
         """Whoever leases it next has not read it, whatever an earlier reader saw of it."""
         return replace(_moved(self, State.QUEUED), due_at=due_at, turn=None, read_at=None, reason=reason)
 
-    def to_leased(self, turn: TurnId) -> "Message":
-        return replace(_moved(self, State.LEASED), turn=turn, epoch=self.epoch + 1)
+    def to_leased(self, turn: TurnId, *, until: float | None = None) -> "Message":
+        """`until` is the end of a lease that no turn's lease bounds."""
+        return replace(_moved(self, State.LEASED), turn=turn, epoch=self.epoch + 1, leased_until=until)
+
+    def lapsed(self, now: float) -> bool:
+        return self.leased_until is not None and now >= self.leased_until
 
     def to_parked(self, *, expires_at: float, reason: str) -> "Message":
         return replace(_moved(self, State.PARKED), expires_at=expires_at, reason=reason)
@@ -159,4 +165,4 @@ class Message:
 def _moved(message: Message, to: State) -> Message:
     if to not in TRANSITIONS[message.state]:
         raise IllegalMove(f"{message.id}: {message.state} does not go to {to}")
-    return replace(message, state=to)
+    return replace(message, state=to, leased_until=None)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from bridge.errors import IllegalMove
-from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
+from bridge.ids import ConversationId, MessageId, NodeId, Place, SessionId, TurnId
 
 
 class TurnState(StrEnum):
@@ -76,6 +76,9 @@ class Turn:
     `tools_begun` is set before the first tool other than the bridge's reading tools counts as begun.
     `peer_read` is set once text of another session may have reached the agent in it. `prompt` is the digest of what
     its agent was sent, and `occurrence` how often the agent's context then held that prompt, this one included.
+
+    `node` has the right to run it and to write of it until `leased_until` (seconds since 1970, not included), and
+    for as long as nobody has taken it over. Each taking over raises `epoch`, and what names an older one is refused.
     """
 
     id: TurnId
@@ -84,6 +87,9 @@ class Turn:
     acts_for: MessageId | None
     conversation: ConversationId
     started_at: float
+    node: NodeId
+    leased_until: float
+    epoch: int = 1
     state: TurnState = TurnState.STARTING
     place: Place | None = None
     process: Process | None = None
@@ -100,6 +106,15 @@ class Turn:
     @property
     def live(self) -> bool:
         return self.state in LIVE
+
+    def lapsed(self, now: float) -> bool:
+        return self.live and now >= self.leased_until
+
+    def renewed(self, until: float) -> "Turn":
+        return replace(self, leased_until=until)
+
+    def taken_over(self, node: NodeId, until: float) -> "Turn":
+        return replace(self, node=node, epoch=self.epoch + 1, leased_until=until)
 
     def moved(self, to: TurnState) -> "Turn":
         if to not in TURN_TRANSITIONS[self.state]:

@@ -8,7 +8,7 @@ from adapters.memory.tables import Tables
 from bridge.conversation import Conversation, Pair
 from bridge.decision import Verdict
 from bridge.errors import Code, Refused
-from bridge.ids import RECEIVER, ConversationId, MessageId, Place, SessionId, TurnId, scheme_of
+from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId, scheme_of
 from bridge.intake import Update
 from bridge.message import Intent, Message, State
 from bridge.ports.store import Change, Key
@@ -109,16 +109,11 @@ class MemoryStore:
             by=lambda message: (message.expires_at, message.id),
         )[:limit]
 
-    async def forgotten(self, now: float, read_by: float, limit: int) -> list[Message]:
+    async def lapsed_leases(self, now: float, limit: int) -> list[Message]:
         return self._all(
             Message,
-            lambda message: (
-                message.state is State.LEASED
-                and (message.turn or "").startswith(RECEIVER)
-                and (message.read_at or 0) <= read_by
-                and message.expires_at <= now
-            ),
-            by=lambda message: (message.expires_at, message.id),
+            lambda message: message.lapsed(now),
+            by=lambda message: (message.leased_until, message.id),
         )[:limit]
 
     async def next_due(self, after: float) -> float | None:
@@ -129,6 +124,8 @@ class MemoryStore:
             *(message.expires_at for message in messages if message.state in _MORTAL),
             *(post.due_at for post in posts if post.state is PostState.PENDING),
             *(request.expires_at for request in requests if request.open),
+            *(message.leased_until for message in messages if message.leased_until is not None),
+            *(turn.leased_until for turn in tables.every(Turn) if turn.live),
         ]
         return min((time for time in times if time > after), default=None)
 
@@ -183,6 +180,9 @@ class MemoryStore:
 
     async def live_turns(self) -> list[Turn]:
         return self._all(Turn, lambda turn: turn.live, by=lambda turn: turn.id)
+
+    async def lapsed_turns(self, now: float) -> list[Turn]:
+        return self._all(Turn, lambda turn: turn.lapsed(now), by=lambda turn: (turn.leased_until, turn.id))
 
     async def last_turns(self) -> list[Turn]:
         newest = {turn.session: turn.id for turn in self._all(Turn, lambda turn: True, by=lambda turn: turn.id)}

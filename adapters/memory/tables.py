@@ -117,6 +117,7 @@ def _check_content(row: Any) -> None:
     if isinstance(row, Message):
         over = row.state is State.SETTLED
         sound = (row.outcome is not None) == over and (row.settled_at is not None) == over
+        sound = sound and (row.leased_until is None or row.state is State.LEASED)
     elif isinstance(row, Request):
         sound = row.open == (row.closed_at is None)
     else:

@@ -39,12 +39,12 @@ SELECT version FROM bindings WHERE place = :place;
 INSERT INTO messages (
     id, sender, recipient, intent, text, origin, wake, conversation, accepted_at, queued_at, due_at, expires_at,
     state, outcome, reason, in_reply_to, cause, depth, path, place, person, by_command, late, turn, epoch,
-    attempts, unread, woken_at, read_at, settled_at, version
+    leased_until, attempts, unread, woken_at, read_at, settled_at, version
 )
 VALUES (
     :id, :sender, :recipient, :intent, :text, :origin, :wake, :conversation, :accepted_at, :queued_at, :due_at,
     :expires_at, :state, :outcome, :reason, :in_reply_to, :cause, :depth, :path, :place, :person, :by_command,
-    :late, :turn, :epoch, :attempts, :unread, :woken_at, :read_at, :settled_at, :version + 1
+    :late, :turn, :epoch, :leased_until, :attempts, :unread, :woken_at, :read_at, :settled_at, :version + 1
 );
 
 -- name: update_message
@@ -54,8 +54,8 @@ SET
     conversation = :conversation, accepted_at = :accepted_at, queued_at = :queued_at, due_at = :due_at,
     expires_at = :expires_at, state = :state, outcome = :outcome, reason = :reason, in_reply_to = :in_reply_to,
     cause = :cause, depth = :depth, path = :path, place = :place, person = :person, by_command = :by_command,
-    late = :late, turn = :turn, epoch = :epoch, attempts = :attempts, unread = :unread, woken_at = :woken_at,
-    read_at = :read_at, settled_at = :settled_at, version = version + 1
+    late = :late, turn = :turn, epoch = :epoch, leased_until = :leased_until, attempts = :attempts,
+    unread = :unread, woken_at = :woken_at, read_at = :read_at, settled_at = :settled_at, version = version + 1
 WHERE id = :id AND version = :version;
 
 -- name: version_of_message
@@ -84,21 +84,23 @@ SELECT version FROM requests WHERE id = :id;
 
 -- name: insert_turn
 INSERT INTO turns (
-    id, session, inputs, acts_for, conversation, started_at, state, place, process, prompt_sent, tools_begun,
-    peer_read, prompt, occurrence, ended_at, stop_reason, failure, version
+    id, session, inputs, acts_for, conversation, started_at, node, leased_until, epoch, state, place, process,
+    prompt_sent, tools_begun, peer_read, prompt, occurrence, ended_at, stop_reason, failure, version
 )
 VALUES (
-    :id, :session, :inputs, :acts_for, :conversation, :started_at, :state, :place, :process, :prompt_sent,
-    :tools_begun, :peer_read, :prompt, :occurrence, :ended_at, :stop_reason, :failure, :version + 1
+    :id, :session, :inputs, :acts_for, :conversation, :started_at, :node, :leased_until, :epoch, :state, :place,
+    :process, :prompt_sent, :tools_begun, :peer_read, :prompt, :occurrence, :ended_at, :stop_reason, :failure,
+    :version + 1
 );
 
 -- name: update_turn
 UPDATE turns
 SET
     session = :session, inputs = :inputs, acts_for = :acts_for, conversation = :conversation,
-    started_at = :started_at, state = :state, place = :place, process = :process, prompt_sent = :prompt_sent,
-    tools_begun = :tools_begun, peer_read = :peer_read, prompt = :prompt, occurrence = :occurrence,
-    ended_at = :ended_at, stop_reason = :stop_reason, failure = :failure, version = version + 1
+    started_at = :started_at, node = :node, leased_until = :leased_until, epoch = :epoch, state = :state,
+    place = :place, process = :process, prompt_sent = :prompt_sent, tools_begun = :tools_begun,
+    peer_read = :peer_read, prompt = :prompt, occurrence = :occurrence, ended_at = :ended_at,
+    stop_reason = :stop_reason, failure = :failure, version = version + 1
 WHERE id = :id AND version = :version;
 
 -- name: version_of_turn

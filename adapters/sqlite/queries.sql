@@ -47,12 +47,10 @@ WHERE state IN ('held', 'queued', 'parked') AND expires_at <= :now
 ORDER BY expires_at, id
 LIMIT :limit;
 
--- name: forgotten
+-- name: lapsed_leases
 SELECT * FROM messages
-WHERE
-    state = 'leased' AND turn >= 'receiver:' AND turn < 'receiver;' AND expires_at <= :now
-    AND coalesce(read_at, 0) <= :read_by
-ORDER BY expires_at, id
+WHERE state = 'leased' AND leased_until <= :now
+ORDER BY leased_until, id
 LIMIT :limit;
 
 -- name: next_due
@@ -64,6 +62,10 @@ SELECT min(at) FROM (
     SELECT min(due_at) FROM posts WHERE state = 'pending' AND due_at > :after
     UNION ALL
     SELECT min(expires_at) FROM requests WHERE state = 'open' AND expires_at > :after
+    UNION ALL
+    SELECT min(leased_until) FROM messages WHERE state = 'leased' AND leased_until > :after
+    UNION ALL
+    SELECT min(leased_until) FROM turns WHERE state IN ('starting', 'running') AND leased_until > :after
 );
 
 -- name: due_sessions
@@ -118,6 +120,10 @@ SELECT * FROM turns WHERE session = :session AND state IN ('starting', 'running'
 
 -- name: live_turns
 SELECT * FROM turns WHERE state IN ('starting', 'running') ORDER BY id;
+
+-- name: lapsed_turns
+SELECT * FROM turns WHERE state IN ('starting', 'running') AND leased_until <= :now
+ORDER BY leased_until, id;
 
 -- name: last_turns
 SELECT turns.* FROM sessions

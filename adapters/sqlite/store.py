@@ -121,8 +121,8 @@ class SqliteStore:
     async def ended_lives(self, now: float, limit: int) -> list[Message]:
         return await self._reader.first(limit, Message, "ended_lives", now=now)
 
-    async def forgotten(self, now: float, read_by: float, limit: int) -> list[Message]:
-        return await self._reader.first(limit, Message, "forgotten", now=now, read_by=read_by)
+    async def lapsed_leases(self, now: float, limit: int) -> list[Message]:
+        return await self._reader.first(limit, Message, "lapsed_leases", now=now)
 
     async def next_due(self, after: float) -> float | None:
         due: float | None = await self._reader.value("next_due", after=after)
@@ -167,6 +167,9 @@ class SqliteStore:
 
     async def live_turns(self) -> list[Turn]:
         return await self._reader.all(Turn, "live_turns")
+
+    async def lapsed_turns(self, now: float) -> list[Turn]:
+        return await self._reader.all(Turn, "lapsed_turns", now=now)
 
     async def last_turns(self) -> list[Turn]:
         return await self._reader.all(Turn, "last_turns")

@@ -34,7 +34,7 @@ class Admission:
         async def body(work: Work) -> Receipt | Refused:
             return await self._admit(work, caller, send, circle)
 
-        outcome = await self._ledger.do_as(caller.session, body)
+        outcome = await self._ledger.do_as(caller, body)
         if isinstance(outcome, Refused):
             raise outcome
         return outcome

@@ -10,6 +10,7 @@ from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.settlement import close, settle
+from bridge.flow.turns import Turns
 from bridge.ids import Place, SessionId, address, profile_of, session_id
 from bridge.ids import place as parse_place
 from bridge.message import Origin, Outcome
@@ -39,10 +40,11 @@ class Declared:
 
 
 class Directory:
-    def __init__(self, ledger: Ledger, policy: Policy, agents: Agents, profile: str) -> None:
+    def __init__(self, ledger: Ledger, policy: Policy, agents: Agents, turns: Turns, profile: str) -> None:
         self._ledger = ledger
         self._policy = policy
         self._agents = agents
+        self._turns = turns
         self.profile = profile
 
     # Making and closing
@@ -160,8 +162,13 @@ class Directory:
         """The caller that a channel has established: `bound` by a capability, else a person (`user`), who may
         speak as any session of the profile, or a program (`peer`), which may speak as a shell only."""
         if bound is not None:
-            turn = await self._ledger.store.live_turn(bound)
-            return Caller(bound, Origin.PEER, bound=True, turn=turn.id if turn else None)
+            turn = self._turns.current(bound)
+            if turn is not None:
+                return Caller(bound, Origin.PEER, bound=True, turn=turn.id, epoch=turn.epoch)
+            elsewhere = await self._ledger.store.live_turn(bound)
+            if elsewhere is not None and elsewhere.node != self._ledger.node:
+                raise Refused(Code.STALE_EPOCH, f"{bound} is run by another bridge now")
+            return Caller(bound, Origin.PEER, bound=True)
         ident = address(name, self.profile) if name else session_id(self.profile, SHELL)
         session = await self._ledger.store.session(ident) if ident else None
         if session is not None and profile_of(session.id) != self.profile:

@@ -93,6 +93,8 @@ async def begin(work: Work, session_id: SessionId) -> Turn | None:
         acts_for=acts_for,
         conversation=message.conversation,
         started_at=work.now,
+        node=work.ledger.node,
+        leased_until=work.now + work.limits.lease_s,
         place=place or await first_place(work, session_id),
     )
     await start_turn(work, session, turn, message)

@@ -23,13 +23,13 @@ from bridge.flow.ledger import Ledger
 from bridge.flow.mailbox import Mailbox
 from bridge.flow.outbox import Outbox
 from bridge.flow.questions import Questions
-from bridge.flow.recovery import recover
+from bridge.flow.recovery import Recovery
 from bridge.flow.reply import Replies
 from bridge.flow.retention import Retention
 from bridge.flow.timekeeper import Timekeeper
 from bridge.flow.turns import Turns
 from bridge.flow.waits import Waits
-from bridge.ids import SessionId, address, profile_of
+from bridge.ids import NodeId, SessionId, address, profile_of
 from bridge.limits import Limits
 from bridge.message import Origin
 from bridge.ports.chat import Chat
@@ -40,11 +40,15 @@ from bridge.ports.store import Store
 from bridge.trace import Step
 from bridge.views import AnswerView, Mail, Receipt, Received, Send, SessionView, StatusView
 
+LOCAL = NodeId("local")
+"""The only bridge of a store that takes no other."""
+
 
 class Exchange:
     """Use it as an asynchronous context: `start`, `begin`, and at the end `drain`. Leaving it cuts off what
     still runs, which the next start recovers, and closes the agents.
 
+    `node` is the name under which this bridge holds leases, the same after a restart, and of one bridge at a time.
     `tools` is the environment of the agents' tool server, beside the token of each. `health` is what the
     status shows of the chat, or None where none is configured.
     """
@@ -64,6 +68,7 @@ class Exchange:
         randomness: Randomness,
         limits: Limits,
         tools: Mapping[str, str],
+        node: NodeId = LOCAL,
         health: Callable[[], Mapping[str, object] | None] = lambda: None,
     ) -> None:
         self._version = version
@@ -73,7 +78,7 @@ class Exchange:
         self._chats = chats
         self._hints = Hints()
         self._tasks = asyncio.TaskGroup()
-        self._ledger = Ledger(store, clock, randomness, self._hints, limits, chats)
+        self._ledger = Ledger(store, clock, randomness, self._hints, limits, chats, node)
         self._started_at = clock.now()
         self._background: list[asyncio.Task[None]] = []
         waits = Waits()
@@ -81,10 +86,11 @@ class Exchange:
         questions = Questions(self._ledger)
         self._turns = Turns(self._ledger, self._agents, questions)
         self._dispatch = Dispatch(self._ledger, self._turns, self._tasks)
-        self._timekeeper = Timekeeper(self._ledger)
+        self._recovery = Recovery(self._ledger, self._agents, self._turns)
+        self._timekeeper = Timekeeper(self._ledger, self._recovery)
         self._outbox = Outbox(self._ledger, self._hints)
         admission = Admission(self._ledger, policy)
-        self.directory = Directory(self._ledger, policy, self._agents, profile)
+        self.directory = Directory(self._ledger, policy, self._agents, self._turns, profile)
         self.control = Control(self._ledger, self._turns, self._agents)
         self._admission = admission
         self._mailbox = Mailbox(self._ledger, self._hints)
@@ -97,7 +103,7 @@ class Exchange:
 
     async def start(self, declared: Sequence[Declared]) -> None:
         """Recovers what an earlier bridge left, and brings the sessions to what the file says."""
-        await recover(self._ledger, self._agents)
+        await self._recovery.restart()
         await self.directory.declare(declared)
 
     async def begin(self) -> None:

@@ -8,10 +8,11 @@ from weakref import WeakValueDictionary
 from tenacity import AsyncRetrying, retry_if_exception
 
 from bridge.backoff import FullJitter
+from bridge.caller import Caller
 from bridge.conversation import Conversation, Pair, pair_of
 from bridge.decision import Verdict
 from bridge.errors import Code, Conflict, Refused
-from bridge.ids import ConversationId, Ids, MessageId, Place, PostId, SessionId, TurnId, scheme_of
+from bridge.ids import ConversationId, Ids, MessageId, NodeId, Place, PostId, SessionId, TurnId, scheme_of
 from bridge.limits import Limits
 from bridge.message import Message
 from bridge.ports.chat import Chat
@@ -28,7 +29,8 @@ T = TypeVar("T")
 
 
 class Ledger:
-    """The store, the time, the ids and the wake-ups, as every part of the flow needs them."""
+    """The store, the time, the ids and the wake-ups, as every part of the flow needs them. `node` is the name under
+    which this bridge holds leases: its own after a restart, and no other's."""
 
     def __init__(
         self,
@@ -38,7 +40,9 @@ class Ledger:
         wake: Wake,
         limits: Limits,
         chats: Mapping[str, Chat],
+        node: NodeId,
     ) -> None:
+        self.node = node
         self.store = store
         self.clock = clock
         self.randomness = randomness
@@ -73,10 +77,23 @@ class Ledger:
                 raise
         return await self._retrying(self.do, body)
 
-    async def do_as(self, actor: SessionId, body: "Callable[[Work], Awaitable[T]]") -> T:
-        """Like `do`, one after the other for one actor: of many calls at once all but one would conflict each time."""
-        async with self._acting.setdefault(actor, asyncio.Lock()):
-            return await self.do(body)
+    async def do_as(self, caller: Caller, body: "Callable[[Work], Awaitable[T]]") -> T:
+        """Like `do`, one after the other for one session: of many calls at once all but one would conflict each time.
+
+        Raises `stale_epoch` where the turn that calls is over, or another node has taken it over.
+        """
+
+        async def fenced(work: Work) -> T:
+            if caller.turn is not None:
+                turn = await work.held(caller.turn, caller.epoch)
+                if turn is None:
+                    raise Refused(Code.STALE_EPOCH, "the turn that calls is over")
+                # Put even where nothing changes, so that its end is planned on all that was done in it.
+                work.put(turn)
+            return await body(work)
+
+        async with self._acting.setdefault(caller.session, asyncio.Lock()):
+            return await self.do(fenced)
 
     async def do(self, body: "Callable[[Work], Awaitable[T]]") -> T:
         """Runs `body` until its change is committed on the state that it was planned on.
@@ -110,6 +127,7 @@ class Work:
         self._verdicts: list[Verdict] = []
         self._steps: list[Step] = []
         self._unbound: list[Place] = []
+        self._guards: dict[object, Entity] = {}
 
     def new_id(self) -> str:
         return self.ledger.ids.new()
@@ -125,6 +143,7 @@ class Work:
     def change(self) -> Change:
         return Change(
             puts=tuple(self._puts.values()),
+            unchanged=tuple(guard for key, guard in self._guards.items() if key not in self._puts),
             keys=tuple(self._keys),
             checks=tuple(self._checks),
             verdicts=tuple(self._verdicts),
@@ -246,6 +265,15 @@ class Work:
     async def turn(self, turn: TurnId) -> Turn | None:
         staged = self._puts.get(("turn", turn))
         return staged if isinstance(staged, Turn) else await self.store.turn(turn)
+
+    async def held(self, turn: TurnId, epoch: int) -> Turn | None:
+        """A live turn that this node leases under that epoch; None where it is over or was taken over. The change is
+        stored only while that is so: whatever is written on behalf of a turn has to ask first."""
+        current = await self.turn(turn)
+        if current is None or not current.live or (current.node, current.epoch) != (self.ledger.node, epoch):
+            return None
+        self._guards[_key(current)] = current
+        return current
 
     async def taken(self, turn: TurnId) -> list[Message]:
         return [self._staged(message) for message in await self.store.taken(turn)]

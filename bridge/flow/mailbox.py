@@ -16,6 +16,8 @@ from bridge.trace import StepKind
 from bridge.turn import Turn
 from bridge.views import Mail, Received
 
+LAPSED = "whoever took it did not acknowledge it in time"
+
 
 class Mailbox:
     def __init__(self, ledger: Ledger, hints: Hints) -> None:
@@ -40,7 +42,7 @@ class Mailbox:
                 given.append(mail(await read(work, caller, message)))
             return Received(tuple(given), max(0, len(waiting) - limit))
 
-        return await self._ledger.do_as(caller.session, body)
+        return await self._ledger.do_as(caller, body)
 
     async def ack(self, caller: Caller, message_ids: Collection[str]) -> list[str]:
         """Settles what the caller has read; what it has not leased is `unknown_message` or `stale_epoch`."""
@@ -61,7 +63,7 @@ class Mailbox:
                 settled.append(ident)
             return settled
 
-        return await self._ledger.do_as(caller.session, body)
+        return await self._ledger.do_as(caller, body)
 
     async def view(self, session: SessionId) -> list[Mail]:
         """What is unsettled, without reading it."""
@@ -79,13 +81,12 @@ class Mailbox:
                     f"{session.id} has an agent, which reads this mail itself",
                     remedy="Look at the inbox without taking from it.",
                 )
-            stale = work.now - work.limits.lease_s
-            taken = [one for one in await work.taken(holder(caller)) if (one.read_at or 0) <= stale]
+            lapsed = [one for one in await work.taken(holder(caller)) if one.lapsed(work.now)]
+            again = [one.to_queued(due_at=work.now, reason=LAPSED) for one in lapsed]
             waiting = [one for one in await work.queue(caller.session) if not one.waits(work.now)]
-            again = [mail(await read(work, caller, message), again=True) for message in taken]
-            return [*again, *[mail(await read(work, caller, message)) for message in waiting]]
+            return [mail(await read(work, caller, message)) for message in (*again, *waiting)]
 
-        return await self._ledger.do_as(caller.session, body)
+        return await self._ledger.do_as(caller, body)
 
     async def wait(self, session: SessionId, known: Collection[str], timeout_s: float) -> list[Mail]:
         """Mail whose id is not `known`, as soon as there is any; nothing after the time."""
@@ -103,16 +104,13 @@ class Mailbox:
 
 
 async def read(work: Work, caller: Caller, message: Message) -> Message:
-    """Leases a message to its reader where it is not yet, and marks it as read. Raises `stale_epoch` once the
-    reader's turn is over, for nothing would settle what it takes then."""
-    if caller.turn is not None:
-        turn = await work.turn(caller.turn)
-        if turn is None or not turn.live:
-            raise Refused(Code.STALE_EPOCH, "the turn that reads is over")
-        # Put even where nothing changes, so that the end of the turn is planned on all that was read in it.
+    """Leases a message to its reader where it is not yet, and marks it as read."""
+    turn = await work.turn(caller.turn) if caller.turn else None
+    if turn is not None:
         work.put(replace(turn, peer_read=turn.peer_read or not message.from_person))
     if message.state is State.QUEUED:
-        message = message.to_leased(holder(caller))
+        until = work.now + work.limits.lease_s if turn is None else None
+        message = message.to_leased(holder(caller), until=until)
         work.step(StepKind.LEASED, message, epoch=message.epoch)
     message = replace(message, read_at=work.now)
     work.put(message)
@@ -125,8 +123,7 @@ def holder(caller: Caller) -> TurnId:
     return caller.turn or TurnId(RECEIVER + caller.session)
 
 
-def mail(message: Message, *, again: bool = False) -> Mail:
-    """`again` says that it is shown again within one lease."""
+def mail(message: Message) -> Mail:
     return Mail(
         message_id=message.id,
         sender=message.sender,
@@ -139,7 +136,7 @@ def mail(message: Message, *, again: bool = False) -> Mail:
         accepted_at=message.accepted_at,
         state=message.state,
         late=message.late,
-        redelivered=again or message.redelivered,
+        redelivered=message.redelivered,
     )
 
 

@@ -37,8 +37,8 @@ class Progress:
                 await self._ledger.surely(self._show)
 
     async def _show(self, work: Work) -> None:
-        turn = await work.turn(self._turn.id)
-        if turn is None or not turn.live:
+        turn = await work.held(self._turn.id, self._turn.epoch)
+        if turn is None:
             return
         lines = [f"working for {work.now - turn.started_at:.0f} s"]
         if self._tool:

@@ -1,23 +1,58 @@
-"""Recovery: what a bridge does before it accepts, so that nothing of an earlier one is lost or run twice."""
+"""Recovery: turns whose bridge is gone are taken over, so that nothing is lost and nothing runs twice.
+
+A bridge takes over its own turns before it accepts, and those of others once their lease has lapsed. The order is
+the guarantee: from the taking over on nothing that the earlier bridge writes of the turn is stored; then its agent is
+proven dead or killed; only then are its inputs given back or parked.
+"""
 
 import asyncio
+import logging
 
 from bridge.flow.agents import Agents
-from bridge.flow.ledger import Ledger
+from bridge.flow.ledger import Ledger, Work
 from bridge.flow.turn_end import lose_turn
+from bridge.flow.turns import Turns
 from bridge.turn import Turn
 
-
-async def recover(ledger: Ledger, agents: Agents) -> None:
-    """Ends the agents that an earlier bridge has left, idle ones too, all at once. The inputs of each running turn are
-    given back or parked once its agent is gone."""
-    async with asyncio.TaskGroup() as recovering:
-        for turn in await ledger.store.last_turns():
-            recovering.create_task(_recover(ledger, agents, turn))
+log = logging.getLogger(__name__)
 
 
-async def _recover(ledger: Ledger, agents: Agents, turn: Turn) -> None:
-    if turn.process is not None:
-        await agents.end(turn.process)
-    if turn.live:
-        await ledger.surely(lambda work: lose_turn(work, turn))
+class Recovery:
+    def __init__(self, ledger: Ledger, agents: Agents, turns: Turns) -> None:
+        self._ledger = ledger
+        self._agents = agents
+        self._turns = turns
+
+    async def restart(self) -> None:
+        """Ends the agents that an earlier bridge of this node has left, idle ones too, all at once, and takes over
+        its running turns: their leases are free, for only one bridge runs as a node."""
+        async with asyncio.TaskGroup() as recovering:
+            for turn in await self._ledger.store.last_turns():
+                if turn.node == self._ledger.node:
+                    recovering.create_task(self._recover(turn))
+
+    async def reclaim(self, turn: Turn) -> None:
+        """Takes over a turn whose lease has lapsed."""
+        # One that runs here is late with its renewal, as after the machine slept: it is not lost.
+        if self._turns.current(turn.session) is None:
+            log.warning("%s: the lease of its turn has lapsed, and is taken over", turn.session)
+            await self._recover(turn)
+
+    async def _recover(self, turn: Turn) -> None:
+        taken = await self._ledger.surely(lambda work: _take_over(work, turn)) if turn.live else None
+        if turn.process is not None and (taken is not None or not turn.live):
+            await self._agents.end(turn.process)
+        if taken is not None:
+            await self._ledger.surely(lambda work: lose_turn(work, taken))
+
+
+async def _take_over(work: Work, turn: Turn) -> Turn | None:
+    """None where the turn has ended meanwhile, or its lease was renewed or taken over by somebody else."""
+    current = await work.turn(turn.id)
+    if current is None or not current.live or current.epoch != turn.epoch:
+        return None
+    if current.node != work.ledger.node and not current.lapsed(work.now):
+        return None
+    taken = current.taken_over(work.ledger.node, work.now + work.limits.lease_s)
+    work.put(taken)
+    return taken

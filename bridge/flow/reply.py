@@ -52,7 +52,7 @@ class Replies:
                 depth=message.depth,
             )
 
-        return await self._ledger.do_as(caller.session, body)
+        return await self._ledger.do_as(caller, body)
 
     async def answers(self, caller: Caller, send: Send) -> bool:
         """Whether a message that a shell sends answers a request to it."""
@@ -71,7 +71,7 @@ class Replies:
                 await mark_begun(work, turn)
             work.put(replace(request, deferred=True))
 
-        await self._ledger.do_as(caller.session, body)
+        await self._ledger.do_as(caller, body)
 
     async def cancel(self, caller: Caller, message_id: str) -> AnswerView:
         """Withdraws what the caller sent. What is being delivered is not called back: only its answer is no
@@ -90,7 +90,7 @@ class Replies:
                 await _leave(work, request)
                 work.then(lambda: work.wake.closed(message.id))
 
-        await self._ledger.do_as(caller.session, body)
+        await self._ledger.do_as(caller, body)
         view = await self.look(caller, message_id)
         if view.reply is not None:
             await self.read_answer(caller, message_id)
@@ -161,7 +161,7 @@ class Replies:
                     if caller.turn is None:
                         await settle(work, given, Outcome.ACKED)
 
-        await self._ledger.do_as(caller.session, body)
+        await self._ledger.do_as(caller, body)
 
 
 async def _give(work: Work, request: Request, text: str, question: bool) -> MessageId | None:

@@ -3,9 +3,12 @@
 import asyncio
 
 from bridge.flow.ledger import Ledger, Work
+from bridge.flow.mailbox import LAPSED
+from bridge.flow.recovery import Recovery
 from bridge.flow.settlement import close, settle
 from bridge.message import Outcome, State
 from bridge.request import Answer
+from bridge.trace import StepKind
 
 _SCAN_S = 30.0
 _BATCH = 100
@@ -14,22 +17,27 @@ _BATCH = 100
 class Timekeeper:
     """One task for all sessions, asleep until the next due time and for 30 s at most."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, recovery: Recovery) -> None:
         self._ledger = ledger
+        self._recovery = recovery
         self._next = float("inf")
         self._earlier = asyncio.Event()
 
     def at(self, time: float) -> None:
-        if time < self._next:
+        # After the machine has slept, the sleep until the next due time may end far too late.
+        if time < self._next or time <= self._ledger.clock.now():
             self._next = time
             self._earlier.set()
 
     async def run(self) -> None:
-        while True:
-            self._earlier.clear()
-            self._next = await self._ledger.surely(self._scan)
-            wait = max(0.0, self._next - self._ledger.clock.now())
-            await self._sleep(wait)
+        async with asyncio.TaskGroup() as reclaiming:
+            while True:
+                self._earlier.clear()
+                self._next = await self._ledger.surely(self._scan)
+                for turn in await self._ledger.surely(lambda work: work.store.lapsed_turns(work.now)):
+                    reclaiming.create_task(self._recovery.reclaim(turn))
+                wait = max(0.0, self._next - self._ledger.clock.now())
+                await self._sleep(wait)
 
     async def _sleep(self, seconds: float) -> None:
         async with asyncio.TaskGroup() as group:
@@ -47,11 +55,15 @@ class Timekeeper:
                 await settle(work, message, Outcome.FAILED, reason=f"{message.reason}; nobody decided in time")
             else:
                 await settle(work, message, Outcome.EXPIRED)
-        forgotten = await work.store.forgotten(work.now, work.now - work.limits.lease_s, _BATCH)
-        for message in forgotten:
-            # The lease of whoever took it has lapsed long ago, and so its life may end.
-            lapsed = message.to_queued(due_at=work.now)
-            await settle(work, lapsed, Outcome.EXPIRED, reason="it was taken and never acknowledged")
+        lapsed = await work.store.lapsed_leases(work.now, _BATCH)
+        for message in lapsed:
+            again = message.to_queued(due_at=work.now, reason=LAPSED)
+            if work.now >= message.expires_at:
+                await settle(work, again, Outcome.EXPIRED, reason=LAPSED)
+            else:
+                work.put(again)
+                work.step(StepKind.TURN, again, requeued=True, reason=LAPSED)
+                work.then(lambda session=again.recipient: work.wake.lane(session))  # type: ignore[misc]
         overdue = await work.store.overdue_requests(work.now, _BATCH)
         for request in overdue:
             newest = await work.request(request.id)
@@ -60,7 +72,7 @@ class Timekeeper:
         for session in await work.store.due_sessions(work.now):
             work.then(lambda session=session: work.wake.lane(session))  # type: ignore[misc]
         work.then(work.wake.outbox)
-        if _BATCH in (len(ended), len(forgotten), len(overdue)):
+        if _BATCH in (len(ended), len(lapsed), len(overdue)):
             return work.now
         due = await work.store.next_due(work.now)
         return min(due if due is not None else float("inf"), work.now + _SCAN_S)

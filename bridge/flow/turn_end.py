@@ -26,9 +26,9 @@ NOTICES = 2
 
 
 async def end_turn(work: Work, turn: Turn, result: Result) -> None:
-    """Applies how a prompt ended. A turn that has ended already is left as it is."""
-    current = await work.turn(turn.id)
-    if current is None or not current.live:
+    """Applies how a prompt ended. A turn that has ended already, or that was taken over, is left as it is."""
+    current = await work.held(turn.id, turn.epoch)
+    if current is None:
         return
     state = _state(result)
     ended = current.ended(state, at=work.now, stop_reason=result.stop_reason, failure=result.failure)
@@ -55,8 +55,8 @@ async def end_turn(work: Work, turn: Turn, result: Result) -> None:
 async def lose_turn(work: Work, turn: Turn, reason: str = "the bridge stopped in the middle of the turn") -> None:
     """A turn whose end nobody knows, mostly of a bridge that died. Without a prompt it surely did nothing, and its
     inputs are queued again; else nothing proves what it did, and its inputs are parked (invariant 5)."""
-    current = await work.turn(turn.id)
-    if current is None or not current.live:
+    current = await work.held(turn.id, turn.epoch)
+    if current is None:
         return
     lost = current.ended(TurnState.LOST, at=work.now, stop_reason=None, failure=None)
     work.put(lost)

@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Run:
-    """A turn under way, from before it is stored until its end is. `stopped` is set once a person has stopped
-    it, whatever it is doing then."""
+    """A turn under way, from before it is stored until its end is. `stopped` is set once it is to come to its end,
+    whatever it is doing then."""
 
     turn: Turn | None = None
     task: "asyncio.Task[Result] | None" = None
@@ -65,7 +65,9 @@ class Turns:
             result = _STOPPED
             if not run.stopped:
                 async with asyncio.TaskGroup() as group:
+                    keeping = group.create_task(self._keep(run, turn))
                     run.task = group.create_task(self._guarded(run, turn))
+                    run.task.add_done_callback(lambda _: keeping.cancel())
                 if not run.stopped and not run.task.cancelled():
                     result = run.task.result()
             await self._end(turn, result)
@@ -102,8 +104,28 @@ class Turns:
     def may_begin(self, session: SessionId) -> bool:
         return session not in self._held
 
+    def current(self, session: SessionId) -> Turn | None:
+        """The turn that this node runs for the session, as it was when it began."""
+        run = self._runs.get(session)
+        return run.turn if run is not None else None
+
     def running(self) -> int:
         return sum(run.turn is not None for run in self._runs.values())
+
+    async def _keep(self, run: Run, turn: Turn) -> None:
+        """Renews the lease at half-life while the turn runs. Once another node has taken it over, the agent must not
+        go on: what it does might be done a second time."""
+        renewed = True
+        while renewed:
+            await self._ledger.clock.sleep(self._ledger.limits.lease_s / 2)
+            renewed = await self._ledger.surely(lambda work: renew(work, turn))
+        log.warning("%s: its turn was taken over by another bridge, and ends here", turn.session)
+        run.stopped = True
+        self._questions.drop(turn.id)
+        if run.agent is not None:
+            await self._agents.retire(turn.session)
+        elif run.task is not None:
+            run.task.cancel()
 
     async def _end(self, turn: Turn, result: Result) -> None:
         if result.failure is not None:
@@ -152,8 +174,8 @@ class Turns:
         """Stores the process before it can act, so that a later bridge is sure to end it."""
 
         async def body(work: Work) -> None:
-            current = await work.turn(turn.id)
-            if current is not None and current.live:
+            current = await work.held(turn.id, turn.epoch)
+            if current is not None:
                 work.put(replace(current, process=process))
 
         await self._ledger.surely(body)
@@ -161,10 +183,10 @@ class Turns:
     async def _prompted(self, work: Work, turn: Turn, agent: Agent) -> Prompt | None:
         """Stores what a later bridge must know before the agent is at work: its process, and that it was prompted.
         None where the turn is over already."""
-        current = await work.turn(turn.id)
+        current = await work.held(turn.id, turn.epoch)
         session = await work.session(turn.session)
         inputs = [message for one in turn.inputs if (message := await work.message(one)) is not None]
-        if current is None or session is None or not current.live:
+        if current is None or session is None:
             return None
         if agent.context is Context.LOST and session.alias != agent.alias:
             await work.show(f"lost:{turn.id}", turn.place, PostKind.NOTICE, wording.CONTEXT_LOST, session=session.id)
@@ -188,6 +210,14 @@ class Turns:
             )
         )
         return prompt
+
+
+async def renew(work: Work, turn: Turn) -> bool:
+    """Holds the lease of a turn for another `lease_s`. False where it is over, or was taken over."""
+    current = await work.held(turn.id, turn.epoch)
+    if current is not None:
+        work.put(current.renewed(work.now + work.limits.lease_s))
+    return current is not None
 
 
 async def _announced_before(work: Work, turn: Turn) -> bool:
@@ -242,8 +272,8 @@ class _Listener:
         return turn is None or turn.peer_read or any(one is None or not one.from_person for one in inputs)
 
     async def _tool(self, work: Work, event: ToolBegun, begins: bool) -> None:
-        current = await work.turn(self._turn.id)
-        if current is None or not current.live:
+        current = await work.held(self._turn.id, self._turn.epoch)
+        if current is None:
             return
         if begins and not current.tools_begun:
             work.put(replace(current, tools_begun=True))

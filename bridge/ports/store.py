@@ -158,14 +158,14 @@ class Store(Protocol):
         """Messages that are held, queued or parked and whose `expires_at` is `now` or earlier."""
         ...
 
-    async def forgotten(self, now: float, read_by: float, limit: int) -> list[Message]:
-        """Messages that a receiver outside of turns has leased, that were read at `read_by` or earlier, and whose
-        `expires_at` is `now` or earlier."""
+    async def lapsed_leases(self, now: float, limit: int) -> list[Message]:
+        """Leased messages whose `leased_until` is `now` or earlier, by it, then by id."""
         ...
 
     async def next_due(self, after: float) -> float | None:
         """The earliest time later than `after` among: `due_at` of a queued message or a pending post,
-        `expires_at` of a held, queued or parked message or of an open request."""
+        `expires_at` of a held, queued or parked message or of an open request, `leased_until` of a leased message
+        or of a live turn."""
         ...
 
     async def due_sessions(self, now: float) -> list[SessionId]:
@@ -205,6 +205,10 @@ class Store(Protocol):
     async def live_turn(self, session: SessionId) -> Turn | None: ...
 
     async def live_turns(self) -> list[Turn]: ...
+
+    async def lapsed_turns(self, now: float) -> list[Turn]:
+        """The live turns whose `leased_until` is `now` or earlier, by it, then by id."""
+        ...
 
     async def last_turns(self) -> list[Turn]:
         """The newest turn of each session, by id. A live one is always the newest."""

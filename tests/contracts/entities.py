@@ -4,7 +4,7 @@ from typing import Any
 
 from bridge.conversation import Conversation, Pair
 from bridge.decision import Effect, Verdict
-from bridge.ids import ConversationId, MessageId, Place, PostId, SessionId, TurnId
+from bridge.ids import ConversationId, MessageId, NodeId, Place, PostId, SessionId, TurnId
 from bridge.intake import Update
 from bridge.message import Intent, Message, Origin
 from bridge.post import Post, PostKind
@@ -52,7 +52,16 @@ def request(id: str = "m-1", **other: Any) -> Request:
 
 
 def turn(id: str = "t-1", **other: Any) -> Turn:
-    given = {"session": CAREER, "inputs": (), "acts_for": None, "conversation": TALK, "started_at": 20.0, **other}
+    given = {
+        "session": CAREER,
+        "inputs": (),
+        "acts_for": None,
+        "conversation": TALK,
+        "started_at": 20.0,
+        "node": NodeId("here"),
+        "leased_until": 80.0,
+        **other,
+    }
     return Turn(id=TurnId(id), **given)
 
 

@@ -185,22 +185,36 @@ async def test_a_life_ends_at_its_time_unless_leased_or_settled(store: Store) ->
     assert ids(await store.ended_lives(100.0, 2)) == ["m-3", "m-2"]
 
 
-async def test_forgotten_are_lives_that_ended_with_a_receiver_outside_of_turns(store: Store) -> None:
-    held = {"state": State.LEASED, "turn": "receiver:default/career", "expires_at": 90.0, "read_at": 30.0}
+async def test_a_lease_that_no_turn_bounds_lapses_at_its_end(store: Store) -> None:
+    held = {"state": State.LEASED, "turn": "receiver:default/career"}
     await store.commit(
         Change(
             puts=[
-                message("m-1", **held),
-                message("m-2", **{**held, "expires_at": 80.0}),
-                message("m-3", **{**held, "turn": "t-1"}),
-                message("m-4", **{**held, "read_at": 31.0}),
-                message("m-5", **{**held, "expires_at": 101.0}),
-                settled("m-6", turn="receiver:default/career", expires_at=90.0, read_at=30.0),
+                message("m-1", **held, leased_until=100.0),
+                message("m-2", **held, leased_until=99.0),
+                message("m-3", **held, leased_until=100.1),
+                message("m-4", state=State.LEASED, turn="t-1"),
             ]
         )
     )
-    assert ids(await store.forgotten(100.0, 30.0, 10)) == ["m-2", "m-1"]
-    assert ids(await store.forgotten(100.0, 30.0, 1)) == ["m-2"]
+    assert ids(await store.lapsed_leases(100.0, 10)) == ["m-2", "m-1"]
+    assert ids(await store.lapsed_leases(100.0, 1)) == ["m-2"]
+
+
+async def test_a_live_turn_lapses_at_the_end_of_its_lease(store: Store) -> None:
+    over = {"state": TurnState.LOST, "ended_at": 30.0}
+    await store.commit(
+        Change(
+            puts=[
+                turn("t-2", session=CAREER, leased_until=100.0),
+                turn("t-1", session=FINANCE, leased_until=99.0, state=TurnState.RUNNING),
+                turn("t-3", session=DESK, leased_until=100.1),
+                turn("t-4", session=DESK, leased_until=10.0, **over),
+            ]
+        )
+    )
+    assert [one.id for one in await store.lapsed_turns(100.0)] == ["t-1", "t-2"]
+    assert [one.id for one in await store.lapsed_turns(98.9)] == []
 
 
 async def test_next_due_is_the_first_time_to_come_of_messages_and_posts(store: Store) -> None:
@@ -214,6 +228,9 @@ async def test_next_due_is_the_first_time_to_come_of_messages_and_posts(store: S
                 post("p-2", due_at=10.0, state=PostState.SENT),
                 request("m-1", expires_at=95.0),
                 request("m-2", expires_at=30.0, state=Answer.FAILED, closed_at=3.0),
+                message("m-4", state=State.LEASED, turn="receiver:default/desk", leased_until=97.0),
+                turn("t-1", leased_until=98.0),
+                turn("t-2", leased_until=99.0, state=TurnState.LOST, ended_at=30.0),
             ]
         )
     )
@@ -223,7 +240,9 @@ async def test_next_due_is_the_first_time_to_come_of_messages_and_posts(store: S
     assert await store.next_due(60.0) == 80.0
     assert await store.next_due(80.0) == 90.0
     assert await store.next_due(90.0) == 95.0
-    assert await store.next_due(95.0) is None
+    assert await store.next_due(95.0) == 97.0
+    assert await store.next_due(97.0) == 98.0
+    assert await store.next_due(98.0) is None
 
 
 async def test_queued_counts_all_that_wait_and_names_the_oldest(store: Store) -> None:

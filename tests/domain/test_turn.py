@@ -3,7 +3,7 @@
 import pytest
 
 from bridge.errors import IllegalMove
-from bridge.ids import ConversationId, MessageId, TurnId
+from bridge.ids import ConversationId, MessageId, NodeId, TurnId
 from bridge.turn import LIVE, Failure, FailureKind, Turn, TurnState
 from tests.domain.messages import B
 
@@ -14,7 +14,9 @@ LEGAL = {
 
 
 def turn(state: TurnState) -> Turn:
-    return Turn(TurnId("t1"), B, (MessageId("m1"),), MessageId("m1"), ConversationId("c1"), 1.0, state)
+    return Turn(
+        TurnId("t1"), B, (MessageId("m1"),), MessageId("m1"), ConversationId("c1"), 1.0, NodeId("n"), 61.0, state=state
+    )
 
 
 @pytest.mark.parametrize("before", TurnState)

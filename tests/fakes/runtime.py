@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from bridge.history import History, digest
 from bridge.ids import SessionId
 from bridge.ports.runtime import Agent, Context, Launch, Listener, Prompt, Result, StartFailed
-from bridge.turn import Failure, Process
+from bridge.turn import Failure, FailureKind, Process
 
 Behaviour = Callable[["FakeAgent", Prompt], Awaitable[str | Result]]
 
@@ -61,6 +61,8 @@ class FakeAgent:
         try:
             done = await self._prompt
         except asyncio.CancelledError:
+            if self.closed:
+                return Result("", "failed", Failure(FailureKind.CRASH, "the agent was ended"))
             if not self._cancelled:
                 raise
             return Result("", "cancelled", cancelled=True)
@@ -77,6 +79,8 @@ class FakeAgent:
 
     async def close(self) -> None:
         self.closed = True
+        if self._prompt is not None:
+            self._prompt.cancel()
         if self._runtime.closing is not None:
             await self._runtime.closing.wait()
 

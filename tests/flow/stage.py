@@ -10,8 +10,8 @@ from bridge.caller import Caller
 from bridge.decision import Effect, Verb
 from bridge.errors import Refused
 from bridge.flow.directory import Declared
-from bridge.flow.exchange import Exchange
-from bridge.ids import MessageId, Place, SessionId
+from bridge.flow.exchange import LOCAL, Exchange
+from bridge.ids import MessageId, NodeId, Place, SessionId
 from bridge.limits import Limits
 from bridge.message import Intent, Message, Origin
 from bridge.ports.chat import Heard, Person, Pressed
@@ -167,8 +167,10 @@ async def stage(
     chat: FakeChat | None = None,
     runtime: FakeRuntime | None = None,
     clock: ManualClock | None = None,
+    node: str = LOCAL,
 ) -> AsyncIterator[Stage]:
-    """Without `rules` everybody may do everything. Give the same store again to act a restart."""
+    """Without `rules` everybody may do everything. Give the same store again to act a restart, and another `node`
+    to act a second bridge."""
     chat = chat or FakeChat()
     store = store or MemoryStore()
     runtime = runtime or FakeRuntime()
@@ -186,6 +188,7 @@ async def stage(
         randomness=random.Random(7),
         limits=limits or Limits(stop_grace_s=0.05),
         tools={},
+        node=NodeId(node),
     )
     async with exchange:
         await exchange.start(sessions)
