@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bridge.history import Called, History, digest, doubt
-from bridge.ids import ConversationId, SessionId, TurnId
+from bridge.ids import ConversationId, NodeId, SessionId, TurnId
 from bridge.turn import Turn
 
 OTHER, OWN = digest(["something else"]), digest(["read your mail"])
@@ -16,6 +16,8 @@ LOST = Turn(
     None,
     ConversationId("c-1"),
     0.0,
+    NodeId("here"),
+    60.0,
     prompt_sent=True,
     prompt=OWN,
     occurrence=1,
