@@ -135,4 +135,5 @@ class Life(RuleBasedStateMachine):
 
 
 TestLife = Life.TestCase
-TestLife.settings = settings(max_examples=50, stateful_step_count=20, deadline=None)
+if settings.get_current_profile_name() != "deep":
+    TestLife.settings = settings(max_examples=50, stateful_step_count=20)
