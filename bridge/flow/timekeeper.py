@@ -10,12 +10,12 @@ from bridge.message import Outcome, State
 from bridge.request import Answer
 from bridge.trace import StepKind
 
-_SCAN_S = 30.0
 _BATCH = 100
 
 
 class Timekeeper:
-    """One task for all sessions, asleep until the next due time and for 30 s at most."""
+    """One task for all sessions, asleep until the next due time and for half a lease at most: what others lease
+    is known only by looking."""
 
     def __init__(self, ledger: Ledger, recovery: Recovery) -> None:
         self._ledger = ledger
@@ -75,4 +75,4 @@ class Timekeeper:
         if _BATCH in (len(ended), len(lapsed), len(overdue)):
             return work.now
         due = await work.store.next_due(work.now)
-        return min(due if due is not None else float("inf"), work.now + _SCAN_S)
+        return min(due if due is not None else float("inf"), work.now + work.limits.lease_s / 2)

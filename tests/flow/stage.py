@@ -168,6 +168,7 @@ async def stage(
     runtime: FakeRuntime | None = None,
     clock: ManualClock | None = None,
     node: str = LOCAL,
+    seed: int = 7,
 ) -> AsyncIterator[Stage]:
     """Without `rules` everybody may do everything. Give the same store again to act a restart, and another `node`
     to act a second bridge."""
@@ -185,7 +186,7 @@ async def stage(
         runtime=runtime,
         chats={chat.scheme: chat},
         clock=clock,
-        randomness=random.Random(7),
+        randomness=random.Random(seed),
         limits=limits or Limits(stop_grace_s=0.05),
         tools={},
         node=NodeId(node),
