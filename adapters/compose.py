@@ -14,6 +14,7 @@ from adapters import acp
 from adapters.acp import AcpRuntime, AgentSpec, Times
 from adapters.api.server import ControlServer
 from adapters.mcp import server as mcp
+from adapters.settings.home import DATABASE
 from adapters.settings.model import PeerText, SessionSettings, Settings
 from adapters.sqlite.store import open_store
 from adapters.system import SystemClock, system_randomness
@@ -41,7 +42,7 @@ async def bridge(
     every: dict[str, Chat] = {chat.scheme: chat for chat in chats}
     if telegram is not None:
         every[telegram.scheme] = telegram
-    store = await open_store(settings.home / "tieline.db")
+    store = await open_store(settings.home / DATABASE)
     try:
         exchange = Exchange(
             profile=settings.profile,

@@ -1,5 +1,7 @@
 """The command `tieline`. It imports no more than the command at hand needs."""
 
+import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -19,7 +21,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         case _:
             from adapters.cli.main import main as command  # noqa: PLC0415 - light: answers in a tenth of a second
 
-            return command(arguments)
+            return command(arguments, {"backup": _backup, "doctor": _doctor})
+
+
+def _backup(options: argparse.Namespace) -> int:
+    from adapters.upkeep.backup import backup  # noqa: PLC0415
+
+    return backup(options, os.environ)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from adapters.upkeep.doctor import doctor  # noqa: PLC0415
+
+    return doctor(options, os.environ)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Entry of the shell commands that speak to a running bridge."""
+"""Entry of the shell commands but `run` and `demo`."""
 
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from adapters.cli import exits, output
 from adapters.cli.ask import ask
@@ -26,7 +26,11 @@ _COMMANDS: dict[str, Callable[[Connection, argparse.Namespace], int]] = {
 }
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+Local = Mapping[str, Callable[[argparse.Namespace], int]]
+"""Commands that need no running bridge, by name."""
+
+
+def main(argv: Sequence[str] | None = None, local: Local | None = None) -> int:
     """Runs one command, and returns its exit code (DESIGN §7). Never raises but for a defect.
 
     `run` and `demo` are listed by `--help` and started by whoever calls this, not here.
@@ -37,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
-        return _run(arguments)
+        return _run(arguments, local or {})
     except UsageError as error:
         refusal = Refused(Code.INVALID_REQUEST, error.reason, remedy=f"See: {error.program} --help")
         output.refused(refusal, as_json=as_json)
@@ -60,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return exits.BROKEN_PIPE
 
 
-def _run(arguments: Sequence[str]) -> int:
+def _run(arguments: Sequence[str], local: Local) -> int:
     parser = build()
     if not arguments:
         parser.print_help(sys.stderr)
@@ -69,6 +73,8 @@ def _run(arguments: Sequence[str]) -> int:
         options = parser.parse_args(arguments)
     except SystemExit as ended:  # --help, --version
         return int(ended.code or 0)
+    if options.command in local:
+        return local[options.command](options)
     path = socket_path(os.environ)
     token = os.environ.get("TIELINE_TOKEN") or None
     if options.command == "mcp":

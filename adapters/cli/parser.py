@@ -61,6 +61,10 @@ def build() -> argparse.ArgumentParser:
     for name, summary in (("demo", "see it work, without any setup"), ("run", "run the bridge")):
         command(name, summary)
 
+    backup = command("backup", "copy the store, whole, while the bridge runs or not")
+    backup.add_argument("path", metavar="PATH", nargs="?", help="a new file, or a folder (else backups/ in the home)")
+    command("doctor", "whether all is well, and what to do where it is not")
+
     status = command("status", "whether the bridge runs, and what waits in it")
     status.add_argument("--wait", type=seconds, default=0, metavar="S", help="wait so long until it accepts")
 

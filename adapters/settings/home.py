@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 SETTINGS_FILE = "tieline.toml"
+DATABASE = "tieline.db"
+LOCK = "tieline.lock"
 
 
 def home_of(environ: Mapping[str, str]) -> Path:

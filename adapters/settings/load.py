@@ -24,6 +24,11 @@ def load(home: Path, environ: Mapping[str, str]) -> Settings:
     except OSError as error:
         problem = Problem(str(home), f"this home cannot be used ({error.strerror})", "set TIELINE_HOME to another")
         raise SettingsError([problem]) from error
+    return checked(home, environ)
+
+
+def checked(home: Path, environ: Mapping[str, str]) -> Settings:
+    """As `load`, of a home that is left as it is."""
     sources = read(home, environ)
     file = _validated(sources)
     problems = [*(problems_of(file, sources) if isinstance(file, ValidationError) else ()), *problems_between(sources)]

@@ -9,11 +9,10 @@ from adapters.settings.sources import Sources
 
 
 def token_from_file(sources: Sources, home: Path, environ: Mapping[str, str]) -> str | Problem | None:
-    """None where no file is named, or where `token` itself is set. A relative path is one in the home."""
-    name = sources.get("telegram", "token_file")
-    if not isinstance(name, str) or sources.get("telegram", "token") is not None:
+    """None where no file is named, or where `token` itself is set."""
+    path = token_path(sources, home, environ)
+    if path is None or sources.get("telegram", "token") is not None:
         return None
-    path = home / expanded(name, environ)
     where = sources.where("telegram", "token_file")
     remedy = "write the bot's token into it, and nothing else"
     try:
@@ -25,3 +24,9 @@ def token_from_file(sources: Sources, home: Path, environ: Mapping[str, str]) ->
     if not token or not token.isprintable() or " " in token:
         return Problem(where, f"telegram.token_file holds no token: {path}", remedy)
     return token
+
+
+def token_path(sources: Sources, home: Path, environ: Mapping[str, str]) -> Path | None:
+    """The file that is named, if one is. A relative path is one in the home."""
+    name = sources.get("telegram", "token_file")
+    return home / expanded(name, environ) if isinstance(name, str) else None

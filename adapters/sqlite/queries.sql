@@ -163,3 +163,15 @@ SELECT * FROM verdicts WHERE conversation = :conversation ORDER BY at, id;
 
 -- name: steps
 SELECT * FROM steps WHERE message = :of OR cause = :of OR conversation = :of ORDER BY at, id;
+
+-- Of whoever examines the file.
+
+-- name: newest
+SELECT max(at) FROM (
+    SELECT at FROM steps WHERE id = (SELECT max(id) FROM steps)
+    UNION ALL
+    SELECT accepted_at FROM messages WHERE id = (SELECT max(id) FROM messages)
+);
+
+-- name: overdue
+SELECT count(*) FROM messages WHERE id < :first_id AND state = 'settled' AND settled_at <= :before;

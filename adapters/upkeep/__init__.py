@@ -1,0 +1,1 @@
+"""What a person does to keep a home well, whether its bridge runs or not: backup and doctor."""

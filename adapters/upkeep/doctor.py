@@ -1,0 +1,66 @@
+"""`tieline doctor`: looks at everything that a home stands on, and says in a line each how it is and what to do."""
+
+import argparse
+import time
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+
+from adapters.cli.output import columns, record
+from adapters.settings.home import DATABASE, SETTINGS_FILE, home_of
+from adapters.settings.load import checked
+from adapters.settings.model import Settings
+from adapters.settings.problems import SettingsError
+from adapters.settings.sources import read
+from adapters.settings.token_file import token_path
+from adapters.upkeep.configured import agents, settings
+from adapters.upkeep.database import database
+from adapters.upkeep.files import permissions, room
+from adapters.upkeep.finding import Finding, fail
+from adapters.upkeep.running import bridge
+from bridge.limits import Limits
+
+
+def doctor(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """Changes nothing. Returns 0 where nothing fails, 78 for what keeps a bridge from starting, else 70."""
+    findings = list(_examined(home_of(environ), environ))
+    if options.json:
+        for finding in findings:
+            shown = {"check": finding.check, "level": finding.level, "text": finding.text, "remedy": finding.remedy}
+            record(shown)
+    else:
+        columns([[one.level, one.check, f"{one.text}. {one.remedy}" if one.remedy else one.text] for one in findings])
+    return max(finding.exit for finding in findings)
+
+
+def _examined(home: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
+    if not home.is_dir():
+        yield fail("home", f"there is no {home}", "README.md tells how to begin; or set TIELINE_HOME.")
+        return
+    loaded = _loaded(home, environ)
+    limits = loaded.limits if isinstance(loaded, Settings) else Limits()
+    yield from settings(loaded)
+    yield from permissions(home, _secrets(home, environ))
+    yield from room(home)
+    yield from database(home / DATABASE, now=time.time(), retention_s=limits.retention_s)
+    yield from bridge(home, environ, version=version("tieline"))
+    if isinstance(loaded, Settings):
+        yield from agents(loaded, environ)
+
+
+def _loaded(home: Path, environ: Mapping[str, str]) -> Settings | SettingsError:
+    try:
+        return checked(home, environ)
+    except SettingsError as error:
+        return error
+
+
+def _secrets(home: Path, environ: Mapping[str, str]) -> list[Path]:
+    """The files that hold the bot's token."""
+    try:
+        sources = read(home, environ)
+    except SettingsError:
+        return []
+    file = token_path(sources, home, environ)
+    in_settings = sources.line("telegram", "token") is not None
+    return [*([file] if file else []), *([home / SETTINGS_FILE] if in_settings else [])]

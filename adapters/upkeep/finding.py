@@ -1,0 +1,45 @@
+"""What the doctor finds."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from adapters.cli import exits
+
+
+class Level(StrEnum):
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line: what was looked at, how it is, and what to do where something is to be done. `exit` is the exit code
+    that it asks for."""
+
+    check: str
+    level: Level
+    text: str
+    remedy: str = ""
+    exit: int = exits.OK
+
+
+def ok(check: str, text: str) -> Finding:
+    return Finding(check, Level.OK, text)
+
+
+def warn(check: str, text: str, remedy: str) -> Finding:
+    return Finding(check, Level.WARN, text, remedy)
+
+
+def fail(check: str, text: str, remedy: str, *, code: int = exits.FAILED) -> Finding:
+    return Finding(check, Level.FAIL, text, remedy, code)
+
+
+def size(count: float) -> str:
+    """`512 B`, `3.2 MiB`: for people."""
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1_024:
+            return f"{count:.0f} {unit}" if count >= 10 or unit == "B" else f"{count:.1f} {unit}"
+        count /= 1_024
+    return f"{count:.1f} GiB"
