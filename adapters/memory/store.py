@@ -120,7 +120,7 @@ class MemoryStore:
         tables = self._open()
         messages, posts, requests = tables.every(Message), tables.every(Post), tables.every(Request)
         times = [
-            *(message.due_at for message in messages if message.state is State.QUEUED),
+            *(message.due_at for message in self._queued() if message.due_at > message.queued_at),
             *(message.expires_at for message in messages if message.state in _MORTAL),
             *(post.due_at for post in posts if post.state is PostState.PENDING),
             *(request.expires_at for request in requests if request.open),

@@ -1,58 +1,80 @@
-"""Dataclasses to rows and back, driven by their fields: a column for each, nested values as JSON text."""
+"""Dataclasses to rows and back, driven by their fields: a column for each, nested values as JSON text.
+
+Every message passes here several times, so what reads and writes a kind is compiled once, as `dataclasses` does it: a
+function without a look at any type.
+"""
 
 import dataclasses
 import json
 from collections.abc import Callable
 from enum import StrEnum
-from functools import cache
-from operator import attrgetter
+from functools import cache, lru_cache
 from types import UnionType
-from typing import Any, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 _T = TypeVar("_T")
 _Part = Callable[[Any], Any]
 
-
-class Columns(Protocol):
-    def __getitem__(self, name: str, /) -> Any: ...
+_ERRORS = (ValueError, TypeError, LookupError)
 
 
 class Unreadable(Exception):
     """A row that no entity can be made of."""
 
 
-def to_row(entity: Any) -> dict[str, object]:
-    """The columns of an entity. Raises `TypeError` where a nested value is no JSON."""
-    names, values, nested = _writing(type(entity))  # type: ignore[arg-type]
-    row: dict[str, object] = dict(zip(names, values(entity), strict=True))
-    for name in nested:
-        if row[name] is not None:
-            row[name] = _dump(row[name])
+@cache
+def columns_of(kind: type) -> tuple[str, ...]:
+    """The columns of a kind, in the order of its rows."""
+    return tuple(get_type_hints(kind))
+
+
+@cache
+def row_of(kind: type) -> Callable[[Any], tuple[object, ...]]:
+    """What makes a row of an entity. It raises `TypeError` where a nested value is no JSON."""
+    scope: dict[str, Any] = {"dump": _dump, "dump_words": _dump_words}
+    values = [_written(f"one.{name}", hint) for name, hint in get_type_hints(kind).items()]
+    row: Callable[[Any], tuple[object, ...]] = eval(f"lambda one: ({', '.join(values)},)", scope)
     return row
 
 
-def from_row(kind: type[_T], row: Columns) -> _T:
-    """The entity of a row; columns that are no field are passed over. Raises `Unreadable`."""
-    try:
-        return kind(**{name: read(row[name]) if read else row[name] for name, read in _reading(kind)})  # type: ignore[arg-type]
-    except (ValueError, TypeError, LookupError) as error:
-        raise Unreadable(str(error)) from error
-
-
 @cache
-def _writing(kind: type) -> tuple[tuple[str, ...], Callable[[Any], tuple[object, ...]], tuple[str, ...]]:
-    """The names of the fields, what takes their values from an entity, and the names of the nested ones."""
-    hints = get_type_hints(kind)
-    return tuple(hints), attrgetter(*hints), tuple(name for name, hint in hints.items() if _nested(hint))
+def entity_of(kind: type[_T], columns: tuple[str, ...]) -> Callable[[tuple[Any, ...]], _T]:
+    """What makes an entity of a row with these columns; those that are no field are passed over. It raises
+    `Unreadable`."""
+    scope: dict[str, Any] = {"kind": kind}
+    values = []
+    for name, hint in get_type_hints(kind).items():
+        value, read = f"row[{columns.index(name)}]", _column(hint)
+        if read is not None:
+            scope[f"read_{name}"] = read
+            value = f"read_{name}({value})"
+        values.append(f"{name}={value}")
+    make: Callable[[tuple[Any, ...]], _T] = eval(f"lambda row: kind({', '.join(values)})", scope)
+
+    def entity(row: tuple[Any, ...]) -> _T:
+        try:
+            return make(row)
+        except _ERRORS as error:
+            raise Unreadable(str(error)) from error
+
+    return entity
 
 
-@cache
-def _reading(kind: type) -> tuple[tuple[str, _Part | None], ...]:
-    return tuple((name, _column(hint)) for name, hint in get_type_hints(kind).items())
+def _written(value: str, hint: Any) -> str:
+    """The expression of a column. Only plain str, int and float go into SQLite without a search for an adapter."""
+    kind, optional = _bare(hint)
+    if _nested(hint):
+        dump = "dump_words" if _is_words(kind) else "dump"
+        return f"None if {value} is None else {dump}({value})" if optional else f"{dump}({value})"
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return f"{value} and {value}._value_" if optional else f"{value}._value_"
+    return f"+{value}" if kind is bool and not optional else value
 
 
 def _column(hint: Any) -> _Part | None:
     """How a column's value becomes that of a field of type `hint`; None where they are the same."""
+    if _is_words(_bare(hint)[0]):
+        return _load_words
     read = _plain(hint)
     if not _nested(hint):
         return read
@@ -68,15 +90,23 @@ def _plain(hint: Any) -> _Part | None:
     if get_origin(kind) is dict:
         return lambda value: _expect(dict, value)
     if dataclasses.is_dataclass(kind):
-        return lambda values: from_row(kind, _expect(dict, values))  # type: ignore[arg-type]
-    if isinstance(kind, type) and (issubclass(kind, StrEnum) or kind is bool):
-        return (lambda value: None if value is None else kind(value)) if optional else kind
-    return None
+        of = {name: _plain(part) or _same for name, part in get_type_hints(kind).items()}
+        make: Callable[..., Any] = kind  # type: ignore[assignment]
+        return lambda values: make(**{name: read(values[name]) for name, read in of.items()})
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        members: dict[str | None, Any] = {member.value: member for member in kind}
+        return (members | {None: None}).__getitem__ if optional else members.__getitem__
+    return bool if kind is bool and not optional else None
 
 
 def _nested(hint: Any) -> bool:
     kind, _ = _bare(hint)
     return get_origin(kind) in (tuple, dict) or dataclasses.is_dataclass(kind)
+
+
+def _is_words(kind: Any) -> bool:
+    """Whether it is a tuple of strings, such as the path of a message: there are few different ones."""
+    return get_origin(kind) is tuple and _bare(get_args(kind)[0])[0] is str
 
 
 def _bare(hint: Any) -> tuple[Any, bool]:
@@ -105,3 +135,10 @@ def _fields(value: object) -> dict[str, object]:
 
 # Letters stay as they are: text that no database takes is refused in a nested value as it is in a column.
 _dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_fields).encode
+_dump_words = lru_cache(maxsize=1024)(_dump)
+
+
+@lru_cache(maxsize=1024)
+def _load_words(text: str) -> tuple[str, ...]:
+    words: list[str] = _expect(list, json.loads(text))
+    return tuple(words)

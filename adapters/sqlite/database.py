@@ -43,11 +43,7 @@ class Database(aiosqlite.Connection):
 
 
 def connect(path: Path, busy_timeout_s: float) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=busy_timeout_s, isolation_level=None)
-    connection.row_factory = sqlite3.Row
-    # Bytes that are no UTF-8 must not fail a whole list; a row with replaced letters can still be settled.
-    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
-    return connection
+    return sqlite3.connect(path, timeout=busy_timeout_s, isolation_level=None, cached_statements=256)
 
 
 async def open_writer(path: Path, *, busy_timeout_s: float, connect: Connect = connect) -> Database:

@@ -1,20 +1,19 @@
-"""A change as statements: planned in the caller's task, run by the writer."""
+"""A change as statements and rows: planned in its caller's task, run by the writer with all that wait beside it."""
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
-from adapters.sqlite.codec import to_row
-from adapters.sqlite.queries import SQL
+from adapters.sqlite.codec import columns_of, row_of
+from adapters.sqlite.queries import SQL, numbered
 from bridge.errors import Code, Conflict, IllegalMove, Refused
 from bridge.ports.store import Change, InboxRoom
 
-Row = dict[str, object]
-Rows = dict[str, list[Row]]
-"""The rows of each named statement, so that one `executemany` runs them."""
-
+Row = tuple[object, ...]
 
 _FAULTS = (
     sqlite3.IntegrityError,
@@ -28,65 +27,57 @@ _FAULTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """Holds if the named count is at most `limit` after the change."""
-
-    count: str
-    row: Row
-    limit: int
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
-    """`updates` come before `inserts`, so that a change may end a session's turn and begin its next, whatever
-    the order of its puts. Each row of them must hit exactly one row."""
+    """The statements of a change, each with its row. An update must hit exactly one row, a guard's version must be the
+    one that is named, and a check's count at most its limit. `updates` come before `inserts`, so that a change may
+    end a session's turn and begin its next, whatever the order of its puts."""
 
-    guards: Rows
-    deletes: Rows
-    updates: Rows
-    inserts: Rows
-    checks: Sequence[Check]
+    guards: Sequence[tuple[str, Row, int]]
+    deletes: Sequence[tuple[str, Row]]
+    updates: Sequence[tuple[str, Row]]
+    inserts: Sequence[tuple[str, Row]]
+    checks: Sequence[tuple[str, Row, int]]
 
 
 def plan(change: Change) -> Plan:
     """Raises `TypeError` for a detail that is no JSON: a defect of the caller."""
-    guards: Rows = defaultdict(list)
-    updates: Rows = defaultdict(list)
-    inserts: Rows = defaultdict(list)
-    for entity in change.unchanged:
-        guards[f"version_of_{_noun(entity)}"].append(to_row(entity))
+    updates: list[tuple[str, Row]] = []
+    inserts: list[tuple[str, Row]] = []
     for entity in change.puts:
-        noun, row = _noun(entity), to_row(entity)
+        of = _statements(type(entity))  # type: ignore[arg-type]
         if entity.version:
-            updates[f"update_{noun}"].append(row)
+            updates.append((of.update, of.row(entity)))
         else:
-            inserts[f"insert_{noun}"].append(row)
-    for record in (*change.keys, *change.verdicts, *change.steps):
-        inserts[f"insert_{_noun(record)}"].append(to_row(record))
+            inserts.append((of.insert, of.row(entity)))
+    for records in (change.keys, change.verdicts, change.steps):
+        for record in records:
+            of = _statements(type(record))  # type: ignore[arg-type]
+            inserts.append((of.insert, of.row(record)))
     return Plan(
-        guards,
-        {"unbind": [{"place": place} for place in change.unbound]},
+        [_guard(entity) for entity in change.unchanged] if change.unchanged else (),
+        [(_UNBIND, (place,)) for place in change.unbound] if change.unbound else (),
         updates,
         inserts,
         [
-            Check("inbox_size", {"session": check.session}, check.limit)
+            (_INBOX_SIZE, (check.session,), check.limit)
             if isinstance(check, InboxRoom)
-            else Check("open_request_count", {"asker": check.asker}, check.limit)
+            else (_OPEN_REQUESTS, (check.asker,), check.limit)
             for check in change.checks
-        ],
+        ]
+        if change.checks
+        else (),
     )
 
 
 def store_plans(connection: sqlite3.Connection, plans: Sequence[Plan]) -> list[Exception | None]:
     """Stores the plans in one transaction, each as a whole or not at all: what is wrong with each, in order.
 
-    Raises `sqlite3.Error` when nothing could be stored. Savepoints cost a quarter of the time, so they are used
-    only once a plan of the batch has turned out to be at fault.
+    Raises `sqlite3.Error` when nothing could be stored. All are first tried as one, a statement for all its rows.
+    Only when that does not go well each is stored by itself, in a savepoint, so that the others come to no harm.
     """
     try:
         with _transaction(connection):
-            for one in plans:
-                _apply(connection, one)
+            _apply(connection, plans)
     except (Conflict, *_FAULTS):
         with _transaction(connection):
             return [_store(connection, one) for one in plans]
@@ -108,7 +99,7 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def _store(connection: sqlite3.Connection, one: Plan) -> Exception | None:
     connection.execute("SAVEPOINT change")
     try:
-        _apply(connection, one)
+        _apply(connection, [one])
     except (Conflict, *_FAULTS) as error:
         connection.execute("ROLLBACK TO change")
         connection.execute("RELEASE change")
@@ -117,20 +108,45 @@ def _store(connection: sqlite3.Connection, one: Plan) -> Exception | None:
     return None
 
 
-def _apply(connection: sqlite3.Connection, one: Plan) -> None:
-    for name, rows in one.guards.items():
-        for row in rows:
-            found = connection.execute(SQL[name], row).fetchone()
-            if (found[0] if found else 0) != row["version"]:
-                raise Conflict(f"{name}: not {row['version']} any more")
-    for name, rows in one.deletes.items():
-        connection.executemany(SQL[name], rows)
-    for name, rows in (*one.updates.items(), *one.inserts.items()):
-        if connection.executemany(SQL[name], rows).rowcount != len(rows):
-            raise Conflict(f"{name}: the version has moved on")
-    for check in one.checks:
-        if connection.execute(SQL[check.count], check.row).fetchone()[0] > check.limit:
-            raise Conflict(f"{check.count}: more than {check.limit}")
+def _apply(connection: sqlite3.Connection, plans: Sequence[Plan]) -> None:
+    """Of several plans, a guard must hold against what the others write too, and is looked at once they have: where
+    two each guard what the other writes, one at most may pass. The counts of room are those after all of them."""
+    guards = [guard for one in plans for guard in one.guards]
+    if len(plans) == 1:
+        _check_guards(connection, guards)
+    _run(connection, (each for one in plans for each in one.deletes))
+    for part in ((each for one in plans for each in one.updates), (each for one in plans for each in one.inserts)):
+        for statement, expected, hit in _run(connection, part):
+            if hit != expected:
+                raise Conflict(f"{statement.partition('(')[0]}: a version has moved on")
+    if len(plans) > 1:
+        _check_guards(connection, guards)
+    _check_counts(connection, plans)
+
+
+def _run(connection: sqlite3.Connection, each: Iterable[tuple[str, Row]]) -> list[tuple[str, int, int]]:
+    """Runs each statement once for all its rows: how many it was for, and how many it hit."""
+    rows: dict[str, list[Row]] = defaultdict(list)
+    for statement, row in each:
+        rows[statement].append(row)
+    return [(name, len(those), connection.executemany(name, those).rowcount) for name, those in rows.items()]
+
+
+def _check_guards(connection: sqlite3.Connection, guards: Iterable[tuple[str, Row, int]]) -> None:
+    for statement, key, version in guards:
+        found = connection.execute(statement, key).fetchone()
+        if (found[0] if found else 0) != version:
+            raise Conflict(f"{key}: not at version {version} any more")
+
+
+def _check_counts(connection: sqlite3.Connection, plans: Iterable[Plan]) -> None:
+    limits: dict[tuple[str, Row], int] = {}
+    for one in plans:
+        for count, key, limit in one.checks:
+            limits[count, key] = min(limit, limits.get((count, key), limit))
+    for (count, key), limit in limits.items():
+        if connection.execute(count, key).fetchone()[0] > limit:
+            raise Conflict(f"{key}: more than {limit}")
 
 
 def _told(error: Exception) -> Exception:
@@ -148,5 +164,35 @@ def _rollback(connection: sqlite3.Connection) -> None:
         connection.execute("ROLLBACK")
 
 
-def _noun(entity: object) -> str:
-    return type(entity).__name__.lower()
+@dataclass(frozen=True, slots=True)
+class _Statements:
+    """Those of one kind. `guard` takes the first `keys` columns of a row; a record has no other than `insert`."""
+
+    row: Callable[[Any], Row]
+    insert: str
+    update: str
+    guard: str
+    keys: int
+
+
+@cache
+def _statements(kind: type) -> _Statements:
+    noun, columns = kind.__name__.lower(), columns_of(kind)
+    guard = SQL.get(f"version_of_{noun}", "")
+    return _Statements(
+        row_of(kind),
+        numbered(SQL[f"insert_{noun}"], columns),
+        numbered(SQL.get(f"update_{noun}", ""), columns),
+        numbered(guard, columns),
+        guard.count(":"),
+    )
+
+
+def _guard(entity: Any) -> tuple[str, Row, int]:
+    of = _statements(type(entity))  # type: ignore[arg-type]
+    return of.guard, of.row(entity)[: of.keys], entity.version
+
+
+_UNBIND = numbered(SQL["unbind"], ["place"])
+_INBOX_SIZE = numbered(SQL["inbox_size"], ["session"])
+_OPEN_REQUESTS = numbered(SQL["open_request_count"], ["asker"])

@@ -1,7 +1,8 @@
 """The named statements of `queries.sql`, `changes.sql` and `removal.sql`."""
 
+import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 
 _NAME = "-- name:"
@@ -17,6 +18,11 @@ def statements(script: str) -> Iterator[str]:
             pending = ""
     if any(line.strip() and not line.startswith("--") for line in pending.splitlines()):
         raise ValueError(f"an unfinished statement: {pending.strip()}")
+
+
+def numbered(statement: str, columns: Sequence[str]) -> str:
+    """A statement that takes a row of these columns: by number, which costs less than by name."""
+    return re.sub(r":(\w+)", lambda named: f"?{columns.index(named[1]) + 1}", statement)
 
 
 def _named(file: str) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,5 @@
--- What the store reads. No query but `sessions` looks through a table.
+-- What the store reads. No query but `sessions` looks through a table. A query repeats the condition of a partial
+-- index, for else SQLite does not see that it may use it.
 
 -- name: session
 SELECT * FROM sessions WHERE id = :session;
@@ -20,7 +21,7 @@ SELECT * FROM keys WHERE sender = :sender AND key = :key;
 
 -- name: queue
 SELECT * FROM messages
-WHERE recipient = :session AND state = 'queued'
+WHERE recipient = :session AND state <> 'settled' AND state = 'queued'
 ORDER BY origin <> 'user', queued_at, id;
 
 -- name: inbox
@@ -34,16 +35,16 @@ SELECT * FROM messages WHERE turn = :turn AND state = 'leased' ORDER BY queued_a
 -- name: read_by
 SELECT * FROM messages
 WHERE
-    (recipient = :session AND read_at IS NOT NULL AND settled_at IS NULL AND state = 'leased')
-    OR (recipient = :session AND read_at IS NOT NULL AND settled_at >= :since)
+    (recipient = :session AND state <> 'settled' AND state = 'leased' AND read_at IS NOT NULL)
+    OR (recipient = :session AND state = 'settled' AND read_at IS NOT NULL AND settled_at >= :since)
 ORDER BY read_at, id;
 
 -- name: waiting_sessions
-SELECT DISTINCT recipient FROM messages WHERE state = 'queued' ORDER BY recipient;
+SELECT DISTINCT recipient FROM messages WHERE state <> 'settled' AND state = 'queued' ORDER BY recipient;
 
 -- name: ended_lives
 SELECT * FROM messages
-WHERE state IN ('held', 'queued', 'parked') AND expires_at <= :now
+WHERE state <> 'settled' AND state <> 'leased' AND expires_at <= :now
 ORDER BY expires_at, id
 LIMIT :limit;
 
@@ -55,9 +56,11 @@ LIMIT :limit;
 
 -- name: next_due
 SELECT min(at) FROM (
-    SELECT min(due_at) AS at FROM messages WHERE state = 'queued' AND due_at > :after
+    SELECT min(due_at) AS at FROM messages
+    WHERE state = 'queued' AND due_at > queued_at AND due_at > :after
     UNION ALL
-    SELECT min(expires_at) FROM messages WHERE state IN ('held', 'queued', 'parked') AND expires_at > :after
+    SELECT min(expires_at) FROM messages
+    WHERE state <> 'settled' AND state <> 'leased' AND expires_at > :after
     UNION ALL
     SELECT min(due_at) FROM posts WHERE state = 'pending' AND due_at > :after
     UNION ALL
@@ -69,8 +72,8 @@ SELECT min(at) FROM (
 );
 
 -- name: due_sessions
-SELECT DISTINCT recipient FROM messages INDEXED BY messages_due
-WHERE state = 'queued' AND due_at <= :now
+SELECT DISTINCT recipient FROM messages
+WHERE state <> 'settled' AND state = 'queued' AND due_at <= :now
 ORDER BY recipient;
 
 -- name: unsettled_of
@@ -88,7 +91,7 @@ WHERE state <> 'settled' AND intent <> 'input'
 GROUP BY recipient;
 
 -- name: queued
-SELECT count(*), min(queued_at) FROM messages WHERE state = 'queued';
+SELECT count(*), min(queued_at) FROM messages WHERE state <> 'settled' AND state = 'queued';
 
 -- name: request
 SELECT * FROM requests WHERE id = :message;
@@ -119,7 +122,7 @@ SELECT * FROM turns WHERE id = :turn;
 SELECT * FROM turns WHERE session = :session AND state IN ('starting', 'running');
 
 -- name: live_turns
-SELECT * FROM turns WHERE state IN ('starting', 'running') ORDER BY id;
+SELECT * FROM turns INDEXED BY turns_live WHERE state IN ('starting', 'running') ORDER BY id;
 
 -- name: lapsed_turns
 SELECT * FROM turns WHERE state IN ('starting', 'running') AND leased_until <= :now

@@ -3,9 +3,10 @@
 import logging
 import sqlite3
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
-from adapters.sqlite.codec import Unreadable, from_row
+from adapters.sqlite.codec import Unreadable, entity_of
 from adapters.sqlite.database import Database
 from adapters.sqlite.queries import SQL
 from bridge.errors import Code, Refused
@@ -27,9 +28,8 @@ class Reader:
 
     async def one(self, kind: type[_T], query: str, **parameters: object) -> _T | None:
         def work(connection: sqlite3.Connection) -> _T | None:
-            for row in _fetch(connection, query, parameters):
-                return from_row(kind, row)
-            return None
+            columns, rows = _fetch(connection, query, parameters)
+            return entity_of(kind, columns)(rows[0]) if rows else None  # type: ignore[arg-type]
 
         try:
             return await self._run(work)
@@ -42,10 +42,13 @@ class Reader:
 
     async def all(self, kind: type[_T], query: str, **parameters: object) -> list[_T]:
         def work(connection: sqlite3.Connection) -> list[_T]:
-            found = []
-            for row in _fetch(connection, query, parameters):
+            columns, rows = _fetch(connection, query, parameters)
+            if not rows:
+                return []
+            entity, found = entity_of(kind, columns), []  # type: ignore[arg-type]
+            for row in rows:
                 try:
-                    found.append(from_row(kind, row))
+                    found.append(entity(row))
                 except Unreadable as error:
                     self._set_row_aside(kind, row, error)
             return found
@@ -64,9 +67,9 @@ class Reader:
         return rows[0][0] if rows else None
 
     async def values(self, query: str, **parameters: object) -> list[tuple[Any, ...]]:
-        return await self._run(lambda connection: [tuple(row) for row in _fetch(connection, query, parameters)])
+        return await self._run(lambda connection: _fetch(connection, query, parameters)[1])
 
-    def _set_row_aside(self, kind: type, row: sqlite3.Row, error: Unreadable) -> None:
+    def _set_row_aside(self, kind: type, row: tuple[Any, ...], error: Unreadable) -> None:
         name = (kind, str(row[0]))
         if name not in self._set_aside:
             self._set_aside.add(name)
@@ -79,8 +82,30 @@ class Reader:
             raise Refused(Code.UNAVAILABLE, f"the database cannot be read: {error}") from error
 
 
-def _fetch(connection: sqlite3.Connection, query: str, parameters: dict[str, object]) -> list[sqlite3.Row]:
+def _fetch(
+    connection: sqlite3.Connection, query: str, parameters: dict[str, object]
+) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    """The columns and the rows."""
     try:
-        return connection.execute(SQL[query], parameters).fetchall()
+        return _rows(connection, query, parameters)
     except UnicodeEncodeError:
-        return []
+        return (), []
+    except sqlite3.OperationalError as error:
+        if "decode to UTF-8" not in str(error):
+            raise
+        # Bytes that are no UTF-8 must not fail a whole list; a row with replaced letters can still be settled.
+        connection.text_factory = _REPLACING
+        try:
+            return _rows(connection, query, parameters)
+        finally:
+            connection.text_factory = str
+
+
+def _rows(
+    connection: sqlite3.Connection, query: str, parameters: dict[str, object]
+) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    found = connection.execute(SQL[query], parameters)
+    return tuple(column[0] for column in found.description), found.fetchall()
+
+
+_REPLACING = partial(str, encoding="utf-8", errors="replace")

@@ -57,5 +57,5 @@ class Removal:
         a, b = self._seen
         found = connection.execute(SQL["next_pairs"], {**parameters, "a": a, "b": b}).fetchall()
         self._seen = tuple(found[-1]) if found else ("", "")
-        rows = [{**parameters, "a": row["a"], "b": row["b"]} for row in found]
+        rows = [{**parameters, "a": a, "b": b} for a, b in found]
         return connection.executemany(SQL["remove_pair"], rows).rowcount if rows else 0

@@ -50,6 +50,8 @@ class Writer:
             while self._waiting:
                 batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
                 await self._store(batch)
+                # Whoever was answered may have more at once: it joins those that wait, and misses nothing by a hair.
+                await asyncio.sleep(0)
 
     async def _store(self, batch: list[tuple[Plan, asyncio.Future[None]]]) -> None:
         try:

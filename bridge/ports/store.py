@@ -163,9 +163,9 @@ class Store(Protocol):
         ...
 
     async def next_due(self, after: float) -> float | None:
-        """The earliest time later than `after` among: `due_at` of a queued message or a pending post,
-        `expires_at` of a held, queued or parked message or of an open request, `leased_until` of a leased message
-        or of a live turn."""
+        """The earliest time later than `after` among: `due_at` of a queued message that was put off (it is later than
+        `queued_at`) or of a pending post, `expires_at` of a held, queued or parked message or of an open request,
+        `leased_until` of a leased message or of a live turn."""
         ...
 
     async def due_sessions(self, now: float) -> list[SessionId]:

@@ -43,7 +43,9 @@ class _Row(tuple[Any, ...]):
 
 class _Cursor:
     def __init__(self, rows: Iterable[_Row], rowcount: int) -> None:
-        self._rows = iter(rows)
+        every = list(rows)
+        self._rows = iter(every)
+        self.description = [(name,) for one in every[:1] for name in one.names]
         self.rowcount = rowcount
 
     def __iter__(self) -> "_Cursor":

@@ -71,7 +71,7 @@ async def test_a_full_disk_refuses_the_sender_stores_no_half_and_recovers(path: 
         await _limit(database, 1_000_000)
         assert await write_all(writer, "m-5") == [None]
         found = await database.run(lambda connection: connection.execute("SELECT id FROM messages").fetchall())
-        assert sorted(row["id"] for row in found) == ["m-1", "m-5"]
+        assert sorted(row[0] for row in found) == ["m-1", "m-5"]
     finally:
         await writer.close()
         await database.close()
