@@ -166,6 +166,11 @@ def turn_failed(session: SessionId, detail: str, after: str) -> str:
     return f"{handle_of(session)}: the turn failed: {short(detail, 400)}. {after}"
 
 
+def given_up(message: Message, attempts: int, reason: str) -> str:
+    who = f"the message of {handle_of(message.sender)}"
+    return f"{handle_of(message.recipient)}: {who} is given up after {attempts} attempts: {short(reason, 300)}."
+
+
 def parked_text(session: SessionId, message: Message, reason: str) -> str:
     who = "your message" if message.from_person else f"the message of {handle_of(message.sender)}"
     question = f"{handle_of(session)}: {reason}; {who} may have been acted on already. Run it again?"

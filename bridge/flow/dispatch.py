@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bridge.flow.causes import first_place
 from bridge.flow.ledger import Ledger, Work
+from bridge.flow.recovery import Recovery
 from bridge.flow.settlement import closing_of
 from bridge.flow.turns import Turns, start_turn
 from bridge.ids import MessageId, Place, SessionId, TurnId
@@ -23,9 +24,10 @@ class _Lane:
 
 
 class Dispatch:
-    def __init__(self, ledger: Ledger, turns: Turns, tasks: asyncio.TaskGroup) -> None:
+    def __init__(self, ledger: Ledger, turns: Turns, recovery: Recovery, tasks: asyncio.TaskGroup) -> None:
         self._ledger = ledger
         self._turns = turns
+        self._recovery = recovery
         self._tasks = tasks
         self._lanes: dict[SessionId, _Lane] = {}
         self._closing = False
@@ -64,10 +66,15 @@ class Dispatch:
             del self._lanes[session]
 
     async def _one(self, session: SessionId) -> bool:
-        """Runs one turn to its end. False where none may, or has to, begin now."""
+        """Runs one turn to its end, or decides about one that was taken over. False where none may, or has to, begin
+        now."""
         if not self._turns.may_begin(session):
             return False
         with self._turns.opening(session) as run:
+            lost = self._recovery.take_undecided(session)
+            if lost is not None:
+                await self._turns.decide(run, lost)
+                return True
             turn = await self._ledger.surely(lambda work: begin(work, session))
             if turn is not None:
                 await self._turns.run(run, turn)

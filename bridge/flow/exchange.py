@@ -85,8 +85,8 @@ class Exchange:
         self._agents = Agents(self._ledger, runtime, self._tasks, tools)
         questions = Questions(self._ledger)
         self._turns = Turns(self._ledger, self._agents, questions)
-        self._dispatch = Dispatch(self._ledger, self._turns, self._tasks)
         self._recovery = Recovery(self._ledger, self._agents, self._turns)
+        self._dispatch = Dispatch(self._ledger, self._turns, self._recovery, self._tasks)
         self._timekeeper = Timekeeper(self._ledger, self._recovery)
         self._outbox = Outbox(self._ledger, self._hints)
         admission = Admission(self._ledger, policy)
@@ -113,7 +113,7 @@ class Exchange:
         self._background.append(self._tasks.create_task(Retention(self._ledger).run()))
         for chat in self._chats.values():
             self._background.append(self._tasks.create_task(self._outbox.run(chat)))
-        for session in await self._ledger.store.waiting_sessions():
+        for session in (*self._recovery.undecided(), *await self._ledger.store.waiting_sessions()):
             self._dispatch.hint(session)
 
     async def drain(self) -> None:

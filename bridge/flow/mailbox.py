@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
-from bridge.flow.causes import unknown_message
+from bridge.flow.causes import mark_begun, unknown_message
 from bridge.flow.hints import Hints
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.settlement import closing_of, settle
@@ -61,6 +61,9 @@ class Mailbox:
                     raise Refused(Code.STALE_EPOCH, f"{ident} is not leased to this reader")
                 await settle(work, replace(message, read_at=message.read_at or work.now), Outcome.ACKED)
                 settled.append(ident)
+            turn = await work.turn(caller.turn) if caller.turn and settled else None
+            if turn is not None:
+                await mark_begun(work, turn)
             return settled
 
         return await self._ledger.do_as(caller, body)

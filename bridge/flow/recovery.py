@@ -2,7 +2,8 @@
 
 A bridge takes over its own turns before it accepts, and those of others once their lease has lapsed. The order is
 the guarantee: from the taking over on nothing that the earlier bridge writes of the turn is stored; then its agent is
-proven dead or killed; only then are its inputs given back or parked.
+proven dead or killed; only then are its inputs given back, tried again or parked. Where its agent has to be asked
+first, that is done in the session's lane, so that no slow agent keeps the bridge from accepting.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from bridge.flow.agents import Agents
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.turn_end import lose_turn
 from bridge.flow.turns import Turns
+from bridge.ids import SessionId
 from bridge.turn import Turn
 
 log = logging.getLogger(__name__)
@@ -22,6 +24,14 @@ class Recovery:
         self._ledger = ledger
         self._agents = agents
         self._turns = turns
+        self._undecided: dict[SessionId, Turn] = {}
+
+    def undecided(self) -> list[SessionId]:
+        """The sessions in whose lane a turn that was taken over waits to be decided."""
+        return list(self._undecided)
+
+    def take_undecided(self, session: SessionId) -> Turn | None:
+        return self._undecided.pop(session, None)
 
     async def restart(self) -> None:
         """Ends the agents that an earlier bridge of this node has left, idle ones too, all at once, and takes over
@@ -42,8 +52,13 @@ class Recovery:
         taken = await self._ledger.surely(lambda work: _take_over(work, turn)) if turn.live else None
         if turn.process is not None and (taken is not None or not turn.live):
             await self._agents.end(turn.process)
-        if taken is not None:
-            await self._ledger.surely(lambda work: lose_turn(work, taken))
+        if taken is None:
+            return
+        if taken.prompt_sent and not taken.tools_begun:
+            self._undecided[taken.session] = taken
+            self._ledger.wake.lane(taken.session)
+        else:
+            await self._ledger.surely(lambda work: lose_turn(work, taken, doubt="it had begun to use tools"))
 
 
 async def _take_over(work: Work, turn: Turn) -> Turn | None:

@@ -52,9 +52,16 @@ async def end_turn(work: Work, turn: Turn, result: Result) -> None:
     work.then(lambda: work.wake.lane(turn.session))
 
 
-async def lose_turn(work: Work, turn: Turn, reason: str = "the bridge stopped in the middle of the turn") -> None:
+async def lose_turn(
+    work: Work,
+    turn: Turn,
+    reason: str = "the bridge stopped in the middle of the turn",
+    *,
+    doubt: str | None = "",
+) -> None:
     """A turn whose end nobody knows, mostly of a bridge that died. Without a prompt it surely did nothing, and its
-    inputs are queued again; else nothing proves what it did, and its inputs are parked (invariant 5)."""
+    inputs are queued again. Where it is beyond doubt that it did nothing (`doubt` is None), they are tried again, which
+    counts as an attempt: what makes the bridge itself fail ends that way, too. Else they are parked (invariant 5)."""
     current = await work.held(turn.id, turn.epoch)
     if current is None:
         return
@@ -62,13 +69,25 @@ async def lose_turn(work: Work, turn: Turn, reason: str = "the bridge stopped in
     work.put(lost)
     taken = [one for one in await work.taken(turn.id) if one.state is State.LEASED]
     for message in taken:
-        work.step(StepKind.TURN, message, turn=turn.id, state=TurnState.LOST.value)
-    if lost.prompt_sent:
-        await _park_inputs(work, lost, taken, reason)
-    else:
+        work.step(StepKind.TURN, message, turn=turn.id, state=TurnState.LOST.value, doubt=doubt)
+    if not lost.prompt_sent:
         _requeue(work, taken, due_at=work.now, reason="its turn was lost before it began")
+    elif doubt is None:
+        await _lost_again(work, lost, taken, reason)
+    else:
+        await _park_inputs(work, lost, taken, f"{reason}, and {doubt}" if doubt else reason)
     await _abandon(work, lost, taken, reason)
     await work.revise(f"progress:{turn.id}", f"interrupted: {reason}")
+    work.then(lambda: work.wake.lane(turn.session))
+
+
+async def _lost_again(work: Work, turn: Turn, taken: list[Message], reason: str) -> None:
+    for message in taken:
+        counted = replace(message, attempts=message.attempts + 1)
+        await _try_again(work, counted, due_at=work.now, reason=reason)
+        if counted.attempts >= work.limits.attempts and not message.from_person:
+            text = wording.given_up(message, counted.attempts, reason)
+            await work.show(f"failure:{message.id}", turn.place, PostKind.NOTICE, text, session=turn.session)
 
 
 def _state(result: Result) -> TurnState:

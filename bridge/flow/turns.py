@@ -2,16 +2,19 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any, TypeVar
 
 from bridge import wording
 from bridge.flow.agents import Agents
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.progress import Progress
+from bridge.flow.prompting import prompt_of
 from bridge.flow.questions import Questions
+from bridge.flow.replay import replayed_doubt
 from bridge.flow.settlement import show_status
 from bridge.flow.turn_end import end_turn, lose_turn
 from bridge.history import digest
@@ -23,6 +26,7 @@ from bridge.session import Session
 from bridge.trace import StepKind
 from bridge.turn import Failure, FailureKind, Process, Turn, TurnState
 
+_T = TypeVar("_T")
 _STOPPED = Result("", "cancelled", cancelled=True)
 
 log = logging.getLogger(__name__)
@@ -34,7 +38,7 @@ class Run:
     whatever it is doing then."""
 
     turn: Turn | None = None
-    task: "asyncio.Task[Result] | None" = None
+    task: "asyncio.Task[object] | None" = None
     agent: Agent | None = None
     stopped: bool = False
     over: asyncio.Event = field(default_factory=asyncio.Event)
@@ -62,19 +66,36 @@ class Turns:
         """Runs a turn that has been stored as starting, to its stored end."""
         run.turn = turn
         try:
-            result = _STOPPED
-            if not run.stopped:
-                async with asyncio.TaskGroup() as group:
-                    keeping = group.create_task(self._keep(run, turn))
-                    run.task = group.create_task(self._guarded(run, turn))
-                    run.task.add_done_callback(lambda _: keeping.cancel())
-                if not run.stopped and not run.task.cancelled():
-                    result = run.task.result()
-            await self._end(turn, result)
+            result = await self._kept(run, turn, self._guarded(run, turn))
+            await self._end(turn, _STOPPED if result is None else result)
         finally:
             if run.agent is not None and not run.agent.alive:
                 await self._agents.retire(turn.session)
             self._agents.release(turn.session)
+
+    async def decide(self, run: Run, turn: Turn) -> None:
+        """Decides what becomes of a turn that an earlier bridge has left in the middle, once its agent is gone."""
+        run.turn = turn
+        try:
+            asking = replayed_doubt(self._ledger, self._agents, turn, partial(self._born, turn))
+            doubt = await self._kept(run, turn, asking)
+            if run.stopped:
+                await self._end(turn, _STOPPED)
+            else:
+                await self._ledger.surely(lambda work: lose_turn(work, turn, doubt=doubt))
+        finally:
+            self._agents.release(turn.session)
+
+    async def _kept(self, run: Run, turn: Turn, working: Coroutine[Any, Any, _T]) -> _T | None:
+        """What the work on a turn comes to, while its lease is kept. None where it was stopped."""
+        if run.stopped:
+            working.close()
+            return None
+        async with asyncio.TaskGroup() as group:
+            keeping = group.create_task(self._keep(run, turn))
+            task = run.task = group.create_task(working)
+            task.add_done_callback(lambda _: keeping.cancel())
+        return None if run.stopped or task.cancelled() else task.result()
 
     async def stop(self, session: SessionId) -> bool:
         """Ends the running turn, also while its agent is starting, and returns once its end is stored. False
@@ -193,7 +214,7 @@ class Turns:
         if session.alias != agent.alias:
             work.put(replace(session, alias=agent.alias))
         embeds = self._agents.embeds(session)
-        prompt = _prompt(inputs, embeds)
+        prompt = prompt_of(inputs, embeds=embeds)
         sent = digest(prompt.parts)
         for message in inputs:
             if message.from_person or embeds:
@@ -224,25 +245,6 @@ async def _announced_before(work: Work, turn: Turn) -> bool:
     """Whether an earlier turn over the same input ended without its being read."""
     inputs = [await work.message(one) for one in turn.inputs]
     return any(message.unread for message in inputs if message is not None)
-
-
-def _prompt(inputs: list[Message], embeds: bool) -> Prompt:
-    """A person's words are prompt text; mail of peers is announced by a fixed notice, or embedded as data."""
-    words = "\n\n".join(one.text for one in inputs if one.from_person)
-    mail = [one for one in inputs if not one.from_person]
-    if words:
-        again = any(one.redelivered for one in inputs)
-        return Prompt(words=words, notice=wording.CONTINUATION_NOTICE if again else None)
-    if embeds:
-        again = any(one.redelivered for one in mail)
-        return Prompt(notice=_continued(wording.EMBEDDED_NOTICE, again), embedded=[one.text for one in mail])
-    if any(one.unread for one in mail):
-        return Prompt(notice=wording.MAIL_NOTICE_AGAIN)
-    return Prompt(notice=_continued(wording.MAIL_NOTICE, any(one.attempts for one in mail)))
-
-
-def _continued(notice: str, again: bool) -> str:
-    return f"{wording.CONTINUATION_NOTICE}\n{notice}" if again else notice
 
 
 class _Listener:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 
+from bridge import wording
 from tests.acceptance.home import Home, exist
 from tests.fakes.bot_api import BotApi
 
@@ -12,9 +13,10 @@ CHAT, FRONT = -1001, 42
 
 async def test_a_message_accepted_before_the_death_is_delivered_once_after_it(home: Home) -> None:
     gate = home.path / "gate"
+    script = f"begin edit ; touch {home.path}/busy ; wait-for {gate} ; say first done"
     home.worker(
         "career",
-        {"on": "mail", "match": "first", "script": f"touch {home.path}/busy ; wait-for {gate} ; say first done"},
+        {"on": "mail", "match": "first", "script": script},
         {"on": "mail", "script": "say done: $text"},
     )
     home.rule("default/shell", "default/career")
@@ -31,9 +33,49 @@ async def test_a_message_accepted_before_the_death_is_delivered_once_after_it(ho
     mail = (await home.tieline("inbox", "--json")).lines
     answers = [one for one in mail if one["in_reply_to"] == second.json["message_id"]]
     assert [one["text"] for one in answers] == ["done: second"]
-    # The turn over the first had been prompted, and nobody attends who could say whether to run it again.
+    # The turn over the first had begun to edit, and nobody attends who could say whether to run it again.
     (lost,) = [one for one in mail if one["in_reply_to"] == first.json["message_id"]]
     assert lost["origin"] == "system"
+
+
+async def test_a_turn_that_had_only_read_is_tried_again_after_the_death_by_its_agents_own_history(home: Home) -> None:
+    gate = home.path / "gate"
+    home.worker("career", {"on": "mail", "script": f"touch {home.path}/busy ; wait-for {gate} ; say done: $text"})
+    home.rule("default/shell", "default/career")
+    await home.up()
+    asking = await home.began("ask", "career", "look it up", "--timeout", "50")
+    await exist(home.path / "busy")
+    await home.kill()
+    gate.touch()
+    await home.up()
+    out, _ = await asking.communicate()
+    assert out.decode().strip() == "done: look it up"
+    notices = [prompt[0]["text"] for prompt in home.prompts("career")]
+    assert notices == [wording.MAIL_NOTICE, f"{wording.CONTINUATION_NOTICE}\n{wording.MAIL_NOTICE}"]
+
+
+async def test_parked_work_is_decided_once_by_an_operator_after_another_death(home: Home, api: BotApi) -> None:
+    gate = home.path / "gate"
+    api.forum(CHAT, topics={FRONT: "Front Desk"})
+    home.telegram(api, chats=[CHAT], users=[222])
+    script = f"begin pay ; touch {home.path}/busy ; wait-for {gate} ; say paid"
+    home.worker("front-desk", {"on": "prompt", "match": "pay", "script": script}, places=[f"telegram:{CHAT}/{FRONT}"])
+    await home.up()
+    api.say("pay the bill", chat=CHAT, thread=FRONT, user=222)
+    await exist(home.path / "busy")
+    await home.kill()
+    await home.up()
+    question = await api.seen(lambda sent: sent.thread == FRONT and "Run it again?" in sent.text, timeout=20)
+    retry, discard = (data for _, data in question.buttons)
+    await home.kill()
+    gate.touch()
+    await home.up()
+    assert "operator" in str(await api.answered(api.press(question, retry, 222), timeout=20))
+    assert await api.answered(api.press(question, retry, 111), timeout=20) == "It is run again."
+    for data in (retry, discard):
+        assert "decided already" in str(await api.answered(api.press(question, data, 111), timeout=20))
+    await api.seen(lambda sent: sent.thread == FRONT and sent.text == "paid", timeout=20)
+    assert len(home.prompts("front-desk")) == 2
 
 
 async def test_the_agent_of_a_dead_bridge_is_gone_before_anything_runs_again(home: Home) -> None:

@@ -397,6 +397,7 @@ async def test_a_restart_frees_the_leases_of_its_own_node_at_once_and_no_others(
         await one.quiet()
         assert began
         async with stage(session("career"), store=store, node=node, clock=clock) as other:
+            await other.quiet()
             turn = await store.live_turn(ident("career"))
             assert (turn is None) is taken
             assert (other.runtime.ended_processes == one.runtime.born) is taken

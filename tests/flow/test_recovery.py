@@ -117,6 +117,7 @@ async def test_a_prompted_turn_is_parked_once_its_old_process_is_proven_gone() -
     async with world.bridge(Watched()) as on:
         assert order == ["running while birth-1 ends"]
         assert on.runtime.ended_processes == [process]
+        await on.quiet()
         assert (await on.message(sent.message_id)).state is State.PARKED
         await on.chat.seen(room("career"), "the bridge stopped in the middle of the turn")
         await on.clock.advance(120)
@@ -225,6 +226,7 @@ async def test_mail_that_was_read_beside_the_lost_turns_input_is_shown_again() -
     async with world.bridge() as on:
         seen: list[str] = []
         on.agent("career", working(on, seen))
+        await on.quiet()
         assert (await on.message(aside.message_id)).state is State.QUEUED
         await on.send("career", "another")
         await on.quiet()
@@ -282,6 +284,7 @@ async def test_a_bridge_that_starts_while_the_store_is_slow_to_come_finds_everyt
         store.down = True
     store.down = False
     async with world.bridge() as on:
+        await on.quiet()
         assert (await on.message(sent.message_id)).state is State.PARKED
 
 
@@ -304,6 +307,7 @@ async def test_the_agents_of_a_dead_bridge_are_ended_side_by_side() -> None:
 
     async with stage(*sessions, store=store, clock=clock, runtime=Slow()) as on:
         assert len(on.runtime.ended_processes) == len(handles)
+        await on.quiet()
         assert await store.live_turns() == []
 
 

@@ -1,0 +1,24 @@
+"""What an agent is prompted with (DESIGN §5, How peer text reaches an agent)."""
+
+from bridge import wording
+from bridge.message import Message
+from bridge.ports.runtime import Prompt
+
+
+def prompt_of(inputs: list[Message], *, embeds: bool) -> Prompt:
+    """A person's words are prompt text; mail of peers is announced by a fixed notice, or embedded as data."""
+    words = "\n\n".join(one.text for one in inputs if one.from_person)
+    mail = [one for one in inputs if not one.from_person]
+    if words:
+        again = any(one.redelivered for one in inputs)
+        return Prompt(words=words, notice=wording.CONTINUATION_NOTICE if again else None)
+    if embeds:
+        again = any(one.redelivered for one in mail)
+        return Prompt(notice=_continued(wording.EMBEDDED_NOTICE, again), embedded=[one.text for one in mail])
+    if any(one.unread for one in mail):
+        return Prompt(notice=wording.MAIL_NOTICE_AGAIN)
+    return Prompt(notice=_continued(wording.MAIL_NOTICE, any(one.attempts for one in mail)))
+
+
+def _continued(notice: str, again: bool) -> str:
+    return f"{wording.CONTINUATION_NOTICE}\n{notice}" if again else notice
