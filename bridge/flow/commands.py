@@ -69,7 +69,8 @@ class Commands:
             said = wording.refused_text(refused)
         if said:
             text = said
-            await self._ledger.do(lambda work: work.show(reply, heard.place, PostKind.NOTICE, text))
+            # What is done is told, and not done again to be told.
+            await self._ledger.surely(lambda work: work.show(reply, heard.place, PostKind.NOTICE, text))
 
     # Messages
 

@@ -75,26 +75,29 @@ class Dispatch:
             if lost is not None:
                 await self._turns.decide(run, lost)
                 return True
-            turn = await self._ledger.surely(lambda work: begin(work, session))
+            ident = TurnId(self._ledger.ids.new())
+            turn = await self._ledger.surely(lambda work: begin(work, session, ident))
             if turn is not None:
                 await self._turns.run(run, turn)
         return turn is not None
 
 
-async def begin(work: Work, session_id: SessionId) -> Turn | None:
-    """Leases the next input of a session to a new turn. None where it may not, or has nothing to, run now."""
+async def begin(work: Work, session_id: SessionId, ident: TurnId) -> Turn | None:
+    """Leases the next input of a session to a new turn. None where it may not, or has nothing to, run now. Called again
+    for a turn that it has stored already, it returns that one."""
     session = await work.session(session_id)
     if session is None or not session.runs or session.closed_at is not None or session.paused is not None:
         return None
-    if await work.store.live_turn(session_id) is not None:
-        return None
+    live = await work.store.live_turn(session_id)
+    if live is not None:
+        return live if live.id == ident else None
     message = next((one for one in await work.queue(session_id) if _runs(one, session, work.now)), None)
     if message is None or message.waits(work.now):
         # What has to wait at the head rests the lane: nothing overtakes it but a person's word, which sorts first.
         return None
     acts_for, place = await _bearing(work, message)
     turn = Turn(
-        id=TurnId(work.new_id()),
+        id=ident,
         session=session_id,
         inputs=(message.id,),
         acts_for=acts_for,

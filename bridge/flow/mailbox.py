@@ -23,26 +23,37 @@ class Mailbox:
     def __init__(self, ledger: Ledger, hints: Hints) -> None:
         self._ledger = ledger
         self._hints = hints
+        self._unheard: dict[SessionId, TurnId] = {}
+        """Whose last `receive` was cut off, by session: what that has stored as read, nobody has seen."""
 
     async def receive(self, caller: Caller, limit: int) -> Received:
         """The mail that the caller may read now, which counts as read from then on.
 
         In a turn that the bridge runs: the turn's own inputs first, then the other closings of the input that
         it acts for, then waiting messages without `wake`. Handoffs of others keep their own turns. What was
-        read settles with the turn's end, and is shown again (`redelivered`) where the turn does not end.
-        An agent without a turn reads everything, and acknowledges by reading on.
+        read settles with the turn's end, and is shown again (`redelivered`) where the turn does not end, or where
+        it is not sure that the reader has seen it. An agent without a turn reads everything, and acknowledges by
+        reading on.
         """
         limit = max(1, min(limit, 50))
 
         async def body(work: Work) -> Received:
+            again = self._unheard.get(caller.session) == holder(caller)
             turn = await work.turn(caller.turn) if caller.turn else None
-            waiting = await (_of_turn(work, turn) if turn else _of_receiver(work, caller))
+            waiting = await (_of_turn(work, turn, again) if turn else _of_receiver(work, caller, again))
             given = []
             for message in waiting[:limit]:
-                given.append(mail(await read(work, caller, message)))
+                shown = mail(await read(work, caller, message))
+                given.append(replace(shown, redelivered=shown.redelivered or message.read_at is not None))
             return Received(tuple(given), max(0, len(waiting) - limit))
 
-        return await self._ledger.do_as(caller, body)
+        try:
+            received = await self._ledger.do_as(caller, body)
+        except BaseException:
+            self._unheard[caller.session] = holder(caller)
+            raise
+        self._unheard.pop(caller.session, None)
+        return received
 
     async def ack(self, caller: Caller, message_ids: Collection[str]) -> list[str]:
         """Settles what the caller has read; what it has not leased is `unknown_message` or `stale_epoch`."""
@@ -143,9 +154,9 @@ def mail(message: Message) -> Mail:
     )
 
 
-async def _of_turn(work: Work, turn: Turn) -> list[Message]:
+async def _of_turn(work: Work, turn: Turn, again: bool) -> list[Message]:
     leased = [one for one in await work.taken(turn.id) if one.state is State.LEASED and one.intent is not Intent.INPUT]
-    inputs = [one for one in leased if one.id in turn.inputs and one.read_at is None]
+    given = [one for one in leased if again or (one.id in turn.inputs and one.read_at is None)]
     closings, waiting = [], []
     for message in await work.queue(turn.session):
         if message.waits(work.now) or message.intent is Intent.INPUT:
@@ -155,15 +166,17 @@ async def _of_turn(work: Work, turn: Turn) -> list[Message]:
             closings.append(message)
         elif not message.wake:
             waiting.append(message)
-    return [*inputs, *closings, *waiting]
+    return [*given, *closings, *waiting]
 
 
-async def _of_receiver(work: Work, caller: Caller) -> list[Message]:
+async def _of_receiver(work: Work, caller: Caller, again: bool) -> list[Message]:
     """What was read before is acknowledged by reading on (DESIGN §5, Settling)."""
     session = await work.session(caller.session)
     if session is not None and session.runs:
         return []
-    for message in await work.taken(holder(caller)):
-        if message.state is State.LEASED and message.read_at is not None:
+    taken = [one for one in await work.taken(holder(caller)) if one.state is State.LEASED and one.read_at is not None]
+    if not again:
+        for message in taken:
             await settle(work, message, Outcome.ACKED)
-    return [one for one in await work.queue(caller.session) if not one.waits(work.now)]
+        taken = []
+    return [*taken, *(one for one in await work.queue(caller.session) if not one.waits(work.now))]

@@ -215,6 +215,8 @@ class Turns:
             work.put(replace(session, alias=agent.alias))
         embeds = self._agents.embeds(session)
         prompt = prompt_of(inputs, embeds=embeds)
+        if current.state is TurnState.RUNNING:  # stored by an attempt whose success was not heard of
+            return prompt
         sent = digest(prompt.parts)
         for message in inputs:
             if message.from_person or embeds:

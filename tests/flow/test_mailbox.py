@@ -1,7 +1,7 @@
 """A read leases; only an acknowledgement or the end of a turn settles."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 
 import pytest
 
@@ -12,6 +12,8 @@ from bridge.ports.runtime import Prompt, Result
 from bridge.request import Answer
 from bridge.turn import Failure, FailureKind
 from bridge.views import Mail, Received
+from tests.fakes.clock import settled
+from tests.fakes.fragile import FragileStore
 from tests.fakes.runtime import FakeAgent
 from tests.flow.stage import ident, session, stage
 
@@ -296,3 +298,44 @@ async def test_an_agent_and_a_program_read_their_own_mail_only() -> None:
             assert refused.value.code is Code.NOT_PERMITTED
         with pytest.raises(Refused):
             await on.exchange.wait_inbox(agent, "tool", set(), 0)
+
+
+async def cut_off(store: FragileStore, reading: Coroutine[object, object, Received]) -> None:
+    """Ends a read after it was stored, and before its reader has it."""
+    store.gate = asyncio.Event()
+    task = asyncio.ensure_future(reading)
+    await settled()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    store.gate = None
+
+
+async def test_what_a_read_that_was_cut_off_has_taken_is_shown_by_the_next_and_not_acknowledged_unseen() -> None:
+    store = FragileStore()
+    async with stage(session("tool", agent=None), store=store) as on:
+        tool = await on.shell("tool")
+        sent = await on.send("tool", "news")
+        await cut_off(store, on.exchange.receive(tool, 50))
+        for again in ([("news", True)], []):
+            received = await on.exchange.receive(tool, 50)
+            assert [(mail.text, mail.redelivered) for mail in received.messages] == again
+            assert (await on.message(sent.message_id)).outcome is (None if again else Outcome.ACKED)
+
+
+async def test_a_turn_whose_read_was_cut_off_is_shown_its_input_by_the_next_read() -> None:
+    store = FragileStore()
+    async with stage(session("career"), store=store) as on:
+        reads: list[list[tuple[str, bool]]] = []
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            await cut_off(store, on.tools(agent).receive())
+            for _ in range(2):
+                received = await on.tools(agent).receive()
+                reads.append([(mail.text, mail.redelivered) for mail in received.messages])
+            return "done"
+
+        on.agent("career", career)
+        await on.send("career", "work")
+        await on.quiet()
+        await on.quiet()
+        assert reads == [[("work", True)], []]
