@@ -1,7 +1,7 @@
 """A bridge in a process of its own over a shared database, whose agent writes on and on: to be stopped past its lease.
 
-It is told on stdin to `begin` a turn, or to say when it is `idle`. Lines on stdout tell when the turn is at work, and
-when it is over, with how many of its calls were accepted and how many were refused as stale.
+It is told on stdin to `begin` a turn, or to say when nothing is left to do (`idle`). Lines on stdout tell when the
+turn is at work, and when it is over, with how many of its calls were accepted and how many were refused as stale.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from bridge.views import Send
 from tests.fakes.chat import FakeChat
 from tests.fakes.clock import ManualClock
 from tests.fakes.runtime import FakeAgent
-from tests.flow.stage import Stage, session, stage
+from tests.flow.stage import Stage, ident, session, stage
 
 NODES = Limits(lease_s=0.4, stop_grace_s=0.1, pair_messages=10**6, inbox=10**6, conversation_messages=10**6)
 """A short lease, and nothing else that would refuse what the agent writes."""
@@ -71,7 +71,7 @@ async def main(path: Path) -> None:
             if command == "begin\n":
                 await on.send("career", "a task")
             else:
-                while (await on.exchange.status(await on.shell())).turns:
+                while await store.queue(ident("career")) or await store.live_turn(ident("career")):
                     await on.clock.sleep(0.005)
                 tell({"event": "idle"})
     await store.close()

@@ -21,8 +21,10 @@ from typing import cast
 from adapters.sqlite.store import open_store
 from adapters.system import SystemClock
 from bridge.ids import TurnId
+from bridge.ports.runtime import Prompt
 from bridge.turn import TurnState
 from tests.fakes.clock import ManualClock
+from tests.fakes.runtime import FakeAgent
 from tests.faults.stopped_node import NODES, SESSIONS
 from tests.flow.stage import Stage, ident, stage
 
@@ -30,8 +32,9 @@ DEADLINE_S = 20
 
 
 async def stop_past_lease(folder: Path, runs: int, seed: int) -> Counter[str]:
-    """How the runs ended: `fenced`, or `not taken over` where the process was stopped after its turn's end, or in the
-    midst of a transaction, so that nobody could write. Raises `AssertionError` for a stale write."""
+    """How the runs ended: `fenced`; `elsewhere` where the second bridge was first to see the task; `not taken over`
+    where the process was stopped after its turn's end, or in the midst of a transaction, so that nobody could write.
+    Raises `AssertionError` for a stale write."""
     outcomes: Counter[str] = Counter()
     chance = random.Random(seed)
     path = folder / "first" / "tieline.db"
@@ -43,7 +46,16 @@ async def stop_past_lease(folder: Path, runs: int, seed: int) -> Counter[str]:
 
 
 async def _one(first: "Node", second: Stage, path: Path, after_s: float) -> str:
-    await first.begin()
+    elsewhere = asyncio.Event()
+
+    async def at_once(agent: FakeAgent, prompt: Prompt) -> str:
+        elsewhere.set()
+        return "done"
+
+    second.agent("career", at_once)
+    if not await first.begin(elsewhere):
+        await first.idle()
+        return "elsewhere"
     turn = await second.store.live_turn(ident("career"))
     assert turn is not None
     await asyncio.sleep(after_s)
@@ -60,7 +72,8 @@ async def _one(first: "Node", second: Stage, path: Path, after_s: float) -> str:
         await first.idle()
         return "not taken over"
     await first.idle()
-    assert _all_rows(path) == before, "a stale write was accepted"
+    written = _all_rows(path) - before
+    assert not written, f"a stale write was accepted: {written}"
     assert result["stale"], "the stopped bridge had done all before"
     return "fenced"
 
@@ -73,6 +86,9 @@ async def _taken_over(second: Stage, turn: TurnId) -> bool:
     except TimeoutError:
         return False
     stored = await second.store.turn(turn)
+    async with asyncio.timeout(DEADLINE_S):
+        while await second.store.pending_posts(second.chat.scheme):
+            await second.clock.sleep(0.01)
     return stored is not None and stored.state is TurnState.LOST
 
 
@@ -82,10 +98,10 @@ async def _ended(second: Stage, turn: TurnId) -> None:
             await second.clock.sleep(0.01)
 
 
-def _all_rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
+def _all_rows(path: Path) -> set[tuple[object, ...]]:
     with closing(sqlite3.connect(path)) as connection:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        return {table: connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
+        return {(table, *row) for table in tables for row in connection.execute(f"SELECT * FROM {table}")}
 
 
 class Node:
@@ -94,16 +110,25 @@ class Node:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
 
-    async def begin(self) -> None:
-        await self._told("begin", "at work")
+    async def begin(self, elsewhere: asyncio.Event) -> bool:
+        """False where the turn began elsewhere."""
+        self._tell("begin")
+        async with asyncio.TaskGroup() as group:
+            here = group.create_task(self.heard("at work"))
+            there = group.create_task(elsewhere.wait())
+            await asyncio.wait([here, there], return_when=asyncio.FIRST_COMPLETED)
+            begun = here.done()
+            here.cancel()
+            there.cancel()
+        return begun
 
     async def idle(self) -> None:
-        await self._told("idle", "idle")
+        self._tell("idle")
+        await self.heard("idle")
 
-    async def _told(self, command: str, event: str) -> None:
+    def _tell(self, command: str) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write(f"{command}\n".encode())
-        await self.heard(event)
 
     async def heard(self, event: str) -> dict[str, int]:
         assert self.process.stdout is not None
