@@ -32,6 +32,9 @@ INVARIANTS: dict[str, tuple[str, ...]] = {
         "flow/test_handoff.py::test_ten_sessions_work_side_by_side",
         "flow/test_stop.py::test_a_person_goes_before_peers_who_came_first",
         "flow/test_recovery.py::test_what_was_queued_runs_after_a_restart_in_its_order",
+        "flow/test_leases.py::test_a_lease_is_over_at_its_end_and_not_before",
+        "flow/test_leases.py::test_a_tool_call_in_a_turn_that_was_taken_over_is_stale",
+        "faults/test_stops.py::test_a_bridge_that_was_stopped_past_its_lease_writes_nothing_of_its_turn_when_it_goes_on",
     ),
     "5. A turn that had begun to call tools is never run again on its own": (
         "flow/test_recovery.py::test_a_prompted_turn_is_parked_once_its_old_process_is_proven_gone",
