@@ -14,8 +14,9 @@ from adapters import acp
 from adapters.acp import AcpRuntime, AgentSpec, Times
 from adapters.api.server import ControlServer
 from adapters.mcp import server as mcp
-from adapters.settings.home import DATABASE
+from adapters.settings.home import BALLAST, DATABASE
 from adapters.settings.model import PeerText, SessionSettings, Settings
+from adapters.sqlite.ballast import Ballast
 from adapters.sqlite.store import open_store
 from adapters.system import SystemClock, system_randomness
 from adapters.telegram.chat import TelegramChat
@@ -42,7 +43,8 @@ async def bridge(
     every: dict[str, Chat] = {chat.scheme: chat for chat in chats}
     if telegram is not None:
         every[telegram.scheme] = telegram
-    store = await open_store(settings.home / DATABASE)
+    ballast = Ballast(settings.home / BALLAST)
+    store = await open_store(settings.home / DATABASE, ballast=ballast)
     try:
         exchange = Exchange(
             profile=settings.profile,
@@ -71,7 +73,7 @@ async def bridge(
             await asyncio.wait([served, accepting], return_when=asyncio.FIRST_COMPLETED)
             await exchange.begin()
             # What is slow to import follows once the bridge accepts: people first, then tools for agents.
-            later: list[asyncio.Task[Any]] = [accepting]
+            later: list[asyncio.Task[Any]] = [accepting, serving.create_task(asyncio.to_thread(ballast.make))]
             if telegram is not None:
                 later.append(serving.create_task(telegram.run(exchange.inbound, exchange.menu)))
             if settings.agents:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 SETTINGS_FILE = "tieline.toml"
 DATABASE = "tieline.db"
+BALLAST = "ballast"
 LOCK = "tieline.lock"
 
 

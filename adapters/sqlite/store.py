@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from adapters.sqlite.ballast import Ballast
 from adapters.sqlite.database import Connect, connect, open_reader, open_writer
 from adapters.sqlite.lock import HomeLock
 from adapters.sqlite.migrate import migrate, refuse_newer
-from adapters.sqlite.plan import plan
 from adapters.sqlite.reader import Reader
 from adapters.sqlite.removal import Removal
+from adapters.sqlite.room import Room
 from adapters.sqlite.writer import Writer
 from bridge.conversation import Conversation, Pair
 from bridge.decision import Verdict
@@ -28,13 +29,16 @@ from bridge.trace import Step
 from bridge.turn import Turn
 
 
-async def open_store(path: Path, *, busy_timeout_s: float = 5, connect: Connect = connect) -> "SqliteStore":
+async def open_store(
+    path: Path, *, busy_timeout_s: float = 5, connect: Connect = connect, ballast: Ballast | None = None
+) -> "SqliteStore":
     """Opens the database, made or migrated where needed, for this process alone; `close` the store at the end.
 
     Raises `HomeLocked` when another bridge has it, `NewerSchema` when a newer Tieline made it, and
     `Refused(unavailable)` when the file cannot be used. `busy_timeout_s` is how long a write waits for a
-    foreign program that holds the file.
+    foreign program that holds the file, `ballast` what may be given up when the disk is full.
     """
+    ballast = ballast or Ballast(path.with_name("ballast"))
     async with AsyncExitStack() as resources:
         try:
             resources.callback(HomeLock(path.with_suffix(".lock")).release)
@@ -50,7 +54,7 @@ async def open_store(path: Path, *, busy_timeout_s: float = 5, connect: Connect 
             ) from error
         writer = Writer(database)
         resources.push_async_callback(writer.close)
-        return SqliteStore(writer, Reader(reader), Removal(database), resources.pop_all())
+        return SqliteStore(Room(writer, ballast), Reader(reader), Removal(database), resources.pop_all())
 
 
 def _prepare(path: Path) -> None:
@@ -65,14 +69,14 @@ class SqliteStore:
     """Implements `bridge.ports.store.Store`. Text with lone surrogates is `Refused(invalid_request)`, and an
     entity whose state contradicts itself `IllegalMove`; either leaves the changes beside it alone."""
 
-    def __init__(self, writer: Writer, reader: Reader, removal: Removal, resources: AsyncExitStack) -> None:
-        self._writer = writer
+    def __init__(self, room: Room, reader: Reader, removal: Removal, resources: AsyncExitStack) -> None:
+        self._room = room
         self._reader = reader
         self._removal = removal
         self._resources = resources
 
     async def commit(self, change: Change) -> None:
-        await self._writer.write(plan(change))
+        await self._room.write(change)
 
     async def close(self) -> None:
         await self._resources.aclose()

@@ -61,7 +61,7 @@ class Writer:
                 # Once, not at each attempt: what is wrong with a disk lasts, and callers try again and again.
                 _log.exception("Nothing of a batch of %d changes was stored", len(batch))
                 self._trouble = trouble
-            wrong = [Refused(Code.UNAVAILABLE, f"the database cannot be written: {error}") for _ in batch]
+            wrong = [_unavailable(error) for _ in batch]
         else:
             if self._trouble is not None:
                 _log.warning("The database can be written again")
@@ -73,3 +73,9 @@ class Writer:
                 done.set_result(None)
             else:
                 done.set_exception(fault)
+
+
+def _unavailable(error: Exception) -> Refused:
+    refused = Refused(Code.UNAVAILABLE, f"the database cannot be written: {error}")
+    refused.__cause__ = error
+    return refused

@@ -5,7 +5,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from adapters.settings.home import DATABASE
+from adapters.settings.home import BALLAST, DATABASE
 from adapters.sqlite.ballast import BYTES, Ballast
 from adapters.upkeep.finding import Finding, fail, ok, size, warn
 
@@ -45,7 +45,7 @@ def room(home: Path) -> Iterator[Finding]:
         yield warn("disk", f"{size(free)} free", remedy)
     else:
         yield ok("disk", f"{size(free)} free")
-    if Ballast(home / "ballast").whole:
+    if Ballast(home / BALLAST).whole:
         yield ok("ballast", f"{size(BYTES)} are set aside for a full disk")
     else:
         yield warn("ballast", "nothing is set aside for a full disk", "The bridge does it once there is room.")

@@ -14,7 +14,7 @@ from bridge.conversation import Conversation, Pair
 from bridge.decision import Verdict
 from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
 from bridge.intake import Update
-from bridge.message import Message
+from bridge.message import Intent, Message, Origin
 from bridge.post import Post
 from bridge.request import Request
 from bridge.session import Binding, Session
@@ -79,6 +79,17 @@ class Change:
     @property
     def empty(self) -> bool:
         return not (self.puts or self.keys or self.verdicts or self.steps or self.unbound)
+
+    @property
+    def admits(self) -> bool:
+        """Whether it takes in something new, which a store that is short of room refuses as `unavailable`, to keep
+        the rest for what it has accepted before."""
+        return any(not put.version and _is_new(put) for put in self.puts)
+
+
+def _is_new(entity: Entity) -> bool:
+    answers = isinstance(entity, Message) and (entity.intent is Intent.REPLY or entity.origin is Origin.SYSTEM)
+    return isinstance(entity, Message | Update) and not answers
 
 
 class Store(Protocol):
