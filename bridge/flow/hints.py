@@ -13,7 +13,7 @@ class Hints:
     nothing slips through between the two."""
 
     def __init__(self) -> None:
-        self._watchers: dict[object, set[asyncio.Event]] = defaultdict(set)
+        self._watchers: dict[object, dict[asyncio.Event, None]] = defaultdict(dict)
         self._lane: Callable[[SessionId], None] = lambda session: None
         self._at: Callable[[float], None] = lambda time: None
 
@@ -55,11 +55,11 @@ class Hints:
     @contextmanager
     def _watch(self, topic: object) -> Iterator[asyncio.Event]:
         event = asyncio.Event()
-        self._watchers[topic].add(event)
+        self._watchers[topic][event] = None
         try:
             yield event
         finally:
-            self._watchers[topic].discard(event)
+            self._watchers[topic].pop(event, None)
             if not self._watchers[topic]:
                 del self._watchers[topic]
 

@@ -93,7 +93,7 @@ class Replies:
         await self._ledger.do_as(caller, body)
         view = await self.look(caller, message_id)
         if view.reply is not None:
-            await self.read_answer(caller, message_id)
+            await self._given(caller, message_id)
         return view
 
     async def ask(self, caller: Caller, send: Send, timeout_s: float) -> AnswerView:
@@ -107,7 +107,7 @@ class Replies:
             # Asked before under the same key: there is nothing to refuse, and waiting now would close a circle.
             view = await self.wait(caller, receipt.message_id, 0 if circle else timeout_s)
         if view.answer is not Answer.OPEN and caller.turn is not None:
-            await self.read_answer(caller, receipt.message_id)
+            await self._given(caller, receipt.message_id)
         return view
 
     async def wait(self, caller: Caller, message_id: str, timeout_s: float) -> AnswerView:
@@ -147,6 +147,14 @@ class Replies:
             reason=request.reason if request and not request.open else await _held_up(work, message),
             position=waiting.index(message.id) + 1 if message.id in waiting else 0,
         )
+
+    async def _given(self, caller: Caller, message_id: str) -> None:
+        """An answer that is at hand is given, also where it cannot be stored that it was: then it comes as mail too."""
+        try:
+            await self.read_answer(caller, message_id)
+        except Refused as refused:
+            if refused.code is not Code.UNAVAILABLE:
+                raise
 
     async def read_answer(self, caller: Caller, message_id: str) -> None:
         """What a waiting asker was given counts as read: in a turn it settles with the turn's end, else now."""

@@ -1,6 +1,7 @@
 """A store that can be out of reach for a while, and one whose commits can be held up."""
 
 import asyncio
+from collections.abc import Callable
 
 from adapters.memory.store import MemoryStore
 from bridge.errors import Code, Refused
@@ -11,19 +12,22 @@ from bridge.session import Session
 
 class FragileStore(MemoryStore):
     """While `down`, nothing can be written, nor a session be read. With a `gate`, a commit returns only once it
-    opens, though it is stored at once."""
+    opens, though it is stored at once. Of a change that `forgets` says yes to, an error is told once it is stored."""
 
     def __init__(self) -> None:
         super().__init__()
         self.down = False
         self.refused = 0
         self.gate: asyncio.Event | None = None
+        self.forgets: Callable[[Change], bool] = lambda change: False
 
     async def commit(self, change: Change) -> None:
         self._reachable()
         await super().commit(change)
         if self.gate is not None:
             await self.gate.wait()
+        if self.forgets(change):
+            raise Refused(Code.UNAVAILABLE, "nobody knows whether it was stored")
 
     async def remove(self, before: float, keys_before: float, limit: int) -> int:
         self._reachable()
