@@ -1,0 +1,119 @@
+"""The one store of all nodes, which notes and judges every change, and the way of one node to it, which can fail."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, cast
+
+from adapters.memory.store import MemoryStore
+from bridge.errors import Code, Refused
+from bridge.message import Message
+from bridge.ports.store import Change, Store
+from bridge.post import Post
+from bridge.request import Request
+from bridge.session import Session
+from bridge.turn import Turn
+from tests.simulation.archive import Before
+from tests.simulation.journal import brief
+from tests.simulation.scenario import Misfortune
+from tests.simulation.world import World
+
+Watcher = Callable[[Change, Before], None]
+
+
+class WatchedStore(MemoryStore):
+    """Everything that is stored is put on record, and judged."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self._world = world
+        self._watchers: list[Watcher] = []
+
+    def watch(self, watcher: Watcher) -> None:
+        """It is called after each change with what was on record before."""
+        self._watchers.append(watcher)
+
+    async def commit(self, change: Change) -> None:
+        await super().commit(change)
+        before = self._world.archive.enter(change.puts)
+        for line in _told(change, before):
+            self._world.note(line)
+        for watcher in self._watchers:
+            watcher(change, before)
+
+
+def _told(change: Change, before: Before) -> Iterable[str]:
+    for one in change.puts:
+        match one:
+            case Message():
+                was = before[Message, one.id]
+                moved = was is None or (was.state, was.read_at) != (one.state, one.read_at)
+                if moved:
+                    route = f"{brief(one.sender)} > {brief(one.recipient)}"
+                    yield f"message {brief(one.id)} {one.intent} {route} {one.outcome or one.state} {one.reason or ''}"
+            case Request():
+                yield f"request {brief(one.id)} {one.state} for {brief(one.parent)} {one.reason or ''}"
+            case Turn():
+                inputs = " ".join(map(brief, one.inputs))
+                yield f"turn {brief(one.id)} of {one.session} over {inputs} {one.state} tools={one.tools_begun}"
+            case Post():
+                yield f"post {one.key} at {one.place} {one.state} attempts={one.attempts}"
+            case Session() if before[Session, one.id] is not None:
+                yield f"session {one.id} rested={one.rested} paused={one.paused}"
+            case _:
+                pass
+
+
+class Cut(BaseException):
+    """Whoever asks is dead: nothing of it reaches anybody any more. No boundary of the core may hold it up."""
+
+
+class Lifeline:
+    """`bridge.ports.store.Store` as one life of a node has it: with the waits of a disk, failures, and an end."""
+
+    def __init__(self, world: World, name: str) -> None:
+        self._world = world
+        self._chance = world.scenario.chance(f"store/{name}")
+        self.cut = False
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        method = getattr(self._world.store, name)
+        writes = name == "commit"
+
+        async def call(*args: object) -> Any:
+            await self._before(writes)
+            result = await method(*args)
+            if writes:
+                await self._after()
+            return result
+
+        setattr(self, name, call)
+        return call
+
+    def as_store(self) -> Store:
+        return cast(Store, self)
+
+    async def _before(self, writes: bool) -> None:
+        self._live()
+        draw = self._chance.random()
+        if self._world.suffers(Misfortune.SLOW_STORE) and draw > 0.998:
+            await asyncio.sleep(20 * self._chance.random())
+        elif writes:
+            await asyncio.sleep(0.004 * draw)
+        elif draw < 0.3:
+            await asyncio.sleep(0)
+        self._live()
+        away = self._world.out_of_reach_until > self._world.loop.time()
+        if away or (self._world.suffers(Misfortune.REFUSALS) and self._chance.random() < 0.003):
+            raise Refused(Code.UNAVAILABLE, "the store is out of reach")
+
+    async def _after(self) -> None:
+        """A change that is stored, and whose caller may not hear of it."""
+        if self._chance.random() < 0.3:
+            await asyncio.sleep(0.002)
+        self._live()
+        if self._world.suffers(Misfortune.AMBIGUOUS) and self._chance.random() < 0.01:
+            raise Refused(Code.UNAVAILABLE, "nobody knows whether it was stored")
+
+    def _live(self) -> None:
+        if self.cut:
+            raise Cut
