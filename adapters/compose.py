@@ -4,10 +4,11 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from adapters import acp
@@ -17,10 +18,12 @@ from adapters.mcp import server as mcp
 from adapters.settings.home import BALLAST, DATABASE
 from adapters.settings.model import PeerText, SessionSettings, Settings
 from adapters.sqlite.ballast import Ballast
+from adapters.sqlite.lock import FileLock, Locked
 from adapters.sqlite.store import open_store
 from adapters.system import SystemClock, system_randomness
 from adapters.telegram.chat import TelegramChat
 from adapters.telegram.config import TelegramConfig
+from adapters.telegram.sole import PolledElsewhere, lock_file
 from bridge.flow.directory import Declared
 from bridge.flow.exchange import Exchange
 from bridge.ids import handle_of
@@ -39,7 +42,7 @@ async def bridge(
 ) -> AsyncIterator[Exchange]:
     """A bridge that accepts, until the context is left. `chats` are further chats beside the configured ones."""
     clock = SystemClock()
-    telegram = _telegram(settings, clock)
+    telegram = _telegram(settings, environ, clock)
     every: dict[str, Chat] = {chat.scheme: chat for chat in chats}
     if telegram is not None:
         every[telegram.scheme] = telegram
@@ -94,12 +97,28 @@ async def _preload() -> None:
     await mcp.preload()
 
 
-def _telegram(settings: Settings, clock: SystemClock) -> TelegramChat | None:
+def _telegram(settings: Settings, environ: Mapping[str, str], clock: SystemClock) -> TelegramChat | None:
     given = settings.telegram
     if given is None:
         return None
     config = TelegramConfig(given.token, given.base_url, given.operators, given.users, given.chats)
-    return TelegramChat(config, clock, system_randomness())
+    return TelegramChat(config, clock, system_randomness(), claim=lambda: sole_poller(config, settings.home, environ))
+
+
+@contextmanager
+def sole_poller(config: TelegramConfig, home: Path, environ: Mapping[str, str]) -> Iterator[None]:
+    """Among all homes of this user. Raises `PolledElsewhere`. Without a folder for the lock Telegram itself has to tell
+    two pollers apart, which takes it a while."""
+    with ExitStack() as held:
+        try:
+            held.callback(FileLock(lock_file(config, environ), note=str(home)).release)
+        except Locked as locked:
+            where = f" for {locked.holder.note}" if locked.holder.note else ""
+            other = f"{locked.holder} polls this bot already{where}"
+            raise PolledElsewhere(f"{other}: stop it, or give this bridge a bot of its own") from None
+        except OSError as error:
+            log.warning("Nothing keeps another home from polling the same bot: %s", error)
+        yield
 
 
 def _runtime(settings: Settings, environ: Mapping[str, str], clock: SystemClock) -> AcpRuntime:

@@ -3,12 +3,14 @@
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING
 
 from adapters.telegram.budget import Budget
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.health import Health
 from adapters.telegram.place import SCHEME, Spot, spot, user_of
+from adapters.telegram.sole import Claim, PolledElsewhere
 from adapters.telegram.text import split
 from bridge.ids import Place
 from bridge.ports.chat import Intake, NotDelivered
@@ -32,10 +34,12 @@ class TelegramChat:
         clock: Clock,
         randomness: Randomness,
         *,
+        claim: Claim = nullcontext,
         budget: Budget | None = None,
         patience: Patience | None = None,
     ) -> None:
         self._config = config
+        self._claim = claim
         self._clock = clock
         self._randomness = randomness
         self._budget = budget or Budget()
@@ -78,28 +82,44 @@ class TelegramChat:
         return await self._connection.sender.deliver(post, where)
 
     async def run(self, intake: Intake, commands: Mapping[str, str] | None = None) -> None:
-        """Connects and polls until it is cancelled; never fails for anything that Telegram does.
+        """Connects and polls until it is cancelled; never fails for anything that Telegram does. Where somebody else
+        polls this bot it says so, and begins once that has ended.
 
         `commands` is the menu that people see: names without a slash, each with its description.
         Only one may run at a time; it may be run again after it was cancelled.
         """
-        self._connection = connection = await self._connected()
-        try:
-            await connection.poll(intake, self._health, commands or {})
-        finally:
-            self._connection = None
-            await connection.aclose()
+        with ExitStack() as right:
+            await self._claimed(right)
+            self._connection = connection = await self._connected()
+            try:
+                await connection.poll(intake, self._health, commands or {})
+            finally:
+                self._connection = None
+                await connection.aclose()
+
+    async def _claimed(self, right: ExitStack) -> None:
+        while True:
+            try:
+                right.enter_context(self._claim())
+            except PolledElsewhere as other:
+                self._report(str(other))
+            else:
+                return
+            await self._clock.sleep(self._patience.hopeless_s)
 
     async def _connected(self) -> "Connection":
         while True:
             try:
                 return await asyncio.to_thread(self._connect)
             except Exception as error:  # noqa: BLE001 - certificates and proxies may be anything: the rest goes on
-                told = f"Telegram cannot be reached from here: {error}"
-                if told != self._health.error:
-                    _LOG.error("%s", told)
-                self._health.error = told
+                self._report(f"Telegram cannot be reached from here: {error}")
             await self._clock.sleep(self._patience.hopeless_s)
+
+    def _report(self, error: str) -> None:
+        """Logged when it begins, not at each attempt."""
+        if error != self._health.error:
+            _LOG.error("%s", error)
+        self._health.error = error
 
     def _connect(self) -> "Connection":
         from adapters.telegram.connection import Connection  # noqa: PLC0415 - slow to load, so not before run

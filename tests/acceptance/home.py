@@ -42,6 +42,7 @@ class Home:
         self._rules: list[str] = []
         self._process: asyncio.subprocess.Process | None = None
         self.stderr = path / "stderr.txt"
+        self.runtime = path
 
     # What it holds
 
@@ -138,7 +139,7 @@ class Home:
     @property
     def environ(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("TIELINE_")}
-        return {**kept, "TIELINE_HOME": str(self.path)}
+        return {**kept, "TIELINE_HOME": str(self.path), "XDG_RUNTIME_DIR": str(self.runtime)}
 
     async def tieline(self, *arguments: str, stdin: bytes | None = None) -> Ran:
         process = await self.began(*arguments)

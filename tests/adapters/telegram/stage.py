@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 
 from adapters.telegram.budget import Budget, Rate, Rates
 from adapters.telegram.chat import TelegramChat
 from adapters.telegram.config import Patience, TelegramConfig
+from adapters.telegram.sole import Claim
 from bridge.errors import Code, Refused
 from bridge.ids import Place, PostId
 from bridge.ports.chat import Heard, Pressed
@@ -148,6 +149,7 @@ def chat_for(
     patience: Patience = PATIENT,
     chats: frozenset[int] = frozenset({FORUM}),
     token: str | None = None,
+    claim: Claim = nullcontext,
 ) -> TelegramChat:
     config = TelegramConfig(
         token=token or api.token,
@@ -156,7 +158,7 @@ def chat_for(
         users=frozenset({USER}),
         chats=chats,
     )
-    return TelegramChat(config, clock, Halfway(), budget=budget or roomy(), patience=patience)
+    return TelegramChat(config, clock, Halfway(), claim=claim, budget=budget or roomy(), patience=patience)
 
 
 @asynccontextmanager
