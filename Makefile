@@ -11,7 +11,7 @@ READY_DEV := $(VENV)/.ready-dev
 INSTALL_PROJECT := $(PIP) install --quiet --no-deps --no-build-isolation --editable .
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check formatted lint types imports format lock clean
+.PHONY: help demo test soak check formatted lint types imports format lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -21,6 +21,9 @@ demo: $(READY) ## show a handoff between two agents and back, without any accoun
 
 test: $(READY_DEV) ## run the tests; COVERAGE=yes measures bridge/ and policy/, ARGS=… goes to pytest
 	$(BIN)/python -m pytest -n auto --dist worksteal $(if $(COVERAGE),--cov) $(ARGS)
+
+soak: $(READY_DEV) ## kills, power cuts and failing stores in numbers; ARGS="kills --minutes 5" runs a part alone
+	$(BIN)/python -m tests.soak $(ARGS)
 
 check: formatted lint types imports ## run everything that must hold before a change is merged
 	@$(MAKE) --no-print-directory test COVERAGE=yes

@@ -99,10 +99,14 @@ class Home:
 
     # Its bridge
 
-    async def up(self) -> Any:
-        """Starts the bridge. Returns the line that says that it accepts."""
+    def write(self) -> None:
+        """Writes its settings, as `up` does."""
         text = "\n".join([self.extra, *self._tables, *self._rules])
         (self.path / "tieline.toml").write_text(text + "\n")
+
+    async def up(self) -> Any:
+        """Starts the bridge. Returns the line that says that it accepts."""
+        self.write()
         with self.stderr.open("ab") as stderr:
             self._process = await asyncio.create_subprocess_exec(
                 *TIELINE, "run", env=self.environ, stdout=asyncio.subprocess.PIPE, stderr=stderr

@@ -18,6 +18,7 @@ INVARIANTS: dict[str, tuple[str, ...]] = {
         "domain/test_message.py::test_a_delivery_makes_the_moves_of_the_table_and_no_other",
         "contracts/test_store_concurrency.py::test_of_many_that_planned_on_one_version_exactly_one_wins",
         "flow/test_mailbox.py::test_what_a_failed_turn_had_read_is_shown_again_and_marked",
+        "faults/test_kills.py::test_a_bridge_that_is_killed_again_and_again_loses_nothing_and_does_nothing_twice",
     ),
     "3. An accepted message is never silently gone": (
         "flow/test_handoff.py::test_mail_left_unread_is_announced_twice_and_then_fails",
@@ -41,6 +42,7 @@ INVARIANTS: dict[str, tuple[str, ...]] = {
         "flow/test_recovery.py::test_a_turn_that_was_not_prompted_is_surely_harmless_and_runs_again",
         "flow/test_failures.py::test_a_failure_after_tools_began_waits_for_an_operators_word_given_once",
         "acceptance/test_faults.py::test_an_agent_that_dies_after_it_acted_is_not_run_again",
+        "faults/test_kills.py::test_a_bridge_that_is_killed_again_and_again_loses_nothing_and_does_nothing_twice",
     ),
     "6. Nothing is admitted without a decision": (
         "domain/test_admission.py::test_each_step_refuses_before_all_that_come_after_it",
