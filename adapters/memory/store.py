@@ -1,8 +1,9 @@
-"""The store in dicts. It keeps nothing beyond the process, and searches by looking at everything."""
+"""The store in dicts. It keeps nothing beyond the process."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from adapters.memory.index import GOING
 from adapters.memory.removal import remove
 from adapters.memory.tables import Tables
 from bridge.conversation import Conversation, Pair
@@ -12,7 +13,7 @@ from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId, sche
 from bridge.intake import Update
 from bridge.message import Intent, Message, State
 from bridge.ports.store import Change, Key
-from bridge.post import Post, PostKind, PostState
+from bridge.post import Post, PostKind
 from bridge.request import Request
 from bridge.session import Binding, Session
 from bridge.trace import Step
@@ -63,21 +64,24 @@ class MemoryStore:
     async def queue(self, session: SessionId) -> list[Message]:
         return self._all(
             Message,
-            lambda message: message.recipient == session and message.state is State.QUEUED,
+            lambda message: message.state is State.QUEUED,
+            among=session,
             by=lambda message: (not message.from_person, message.queued_at, message.id),
         )
 
     async def inbox(self, session: SessionId) -> list[Message]:
         return self._all(
             Message,
-            lambda message: message.recipient == session and _is_unsettled_mail(message),
+            _is_unsettled_mail,
+            among=session,
             by=lambda message: (message.accepted_at, message.id),
         )
 
     async def unsettled_of(self, session: SessionId) -> list[Message]:
         return self._all(
             Message,
-            lambda message: message.recipient == session and message.state is not State.SETTLED,
+            lambda message: message.state is not State.SETTLED,
+            among=session,
             by=lambda message: (message.accepted_at, message.id),
         )
 
@@ -85,17 +89,19 @@ class MemoryStore:
         return self._all(
             Message,
             lambda message: message.turn == turn and message.state is State.LEASED,
+            among=GOING,
             by=lambda message: (message.queued_at, message.id),
         )
 
     async def read_by(self, session: SessionId, since: float) -> list[Message]:
         def counts(message: Message) -> bool:
             settled = message.settled_at is not None and message.settled_at >= since
-            return message.recipient == session and (settled or message.state is State.LEASED)
+            return settled or message.state is State.LEASED
 
         return self._all(
             Message,
             lambda message: message.read_at is not None and counts(message),
+            among=session,
             by=lambda message: (message.read_at, message.id),
         )
 
@@ -106,6 +112,7 @@ class MemoryStore:
         return self._all(
             Message,
             lambda message: message.state in _MORTAL and message.expires_at <= now,
+            among=GOING,
             by=lambda message: (message.expires_at, message.id),
         )[:limit]
 
@@ -113,19 +120,20 @@ class MemoryStore:
         return self._all(
             Message,
             lambda message: message.lapsed(now),
+            among=GOING,
             by=lambda message: (message.leased_until, message.id),
         )[:limit]
 
     async def next_due(self, after: float) -> float | None:
         tables = self._open()
-        messages, posts, requests = tables.every(Message), tables.every(Post), tables.every(Request)
+        messages = tables.group(Message, GOING)
         times = [
             *(message.due_at for message in self._queued() if message.due_at > message.queued_at),
             *(message.expires_at for message in messages if message.state in _MORTAL),
-            *(post.due_at for post in posts if post.state is PostState.PENDING),
-            *(request.expires_at for request in requests if request.open),
+            *(post.due_at for post in tables.group(Post, GOING)),
+            *(request.expires_at for request in tables.group(Request, GOING)),
             *(message.leased_until for message in messages if message.leased_until is not None),
-            *(turn.leased_until for turn in tables.every(Turn) if turn.live),
+            *(turn.leased_until for turn in tables.group(Turn, GOING)),
         ]
         return min((time for time in times if time > after), default=None)
 
@@ -137,7 +145,7 @@ class MemoryStore:
 
     async def unsettled(self) -> dict[SessionId, int]:
         counts: dict[SessionId, int] = {}
-        for message in self._open().every(Message):
+        for message in self._open().group(Message, GOING):
             if _is_unsettled_mail(message):
                 counts[message.recipient] = counts.get(message.recipient, 0) + 1
         return counts
@@ -151,25 +159,25 @@ class MemoryStore:
         return self._one(Request, message)
 
     async def requests_for(self, parent: MessageId) -> list[Request]:
-        return self._all(Request, lambda request: request.parent == parent, by=lambda request: request.id)
+        return self._all(Request, lambda request: True, among=parent, by=lambda request: request.id)
 
     async def open_requests_of(self, asker: SessionId) -> list[Request]:
-        return self._all(
-            Request, lambda request: request.open and request.asker == asker, by=lambda request: request.id
-        )
+        return self._all(Request, lambda request: request.asker == asker, among=GOING, by=lambda request: request.id)
 
     async def overdue_requests(self, now: float, limit: int) -> list[Request]:
-        settled = {message.id for message in self._open().every(Message) if message.state is State.SETTLED}
+        def settled(ident: MessageId) -> bool:
+            message = self._one(Message, ident)
+            return message is not None and message.state is State.SETTLED
+
         return self._all(
             Request,
-            lambda request: request.open and request.expires_at <= now and request.id in settled,
+            lambda request: request.expires_at <= now and settled(request.id),
+            among=GOING,
             by=lambda request: request.id,
         )[:limit]
 
     async def open_requests_to(self, asked: SessionId) -> list[Request]:
-        return self._all(
-            Request, lambda request: request.open and request.asked == asked, by=lambda request: request.id
-        )
+        return self._all(Request, lambda request: request.asked == asked, among=GOING, by=lambda request: request.id)
 
     # Turns
     async def turn(self, turn: TurnId) -> Turn | None:
@@ -179,10 +187,10 @@ class MemoryStore:
         return next((turn for turn in await self.live_turns() if turn.session == session), None)
 
     async def live_turns(self) -> list[Turn]:
-        return self._all(Turn, lambda turn: turn.live, by=lambda turn: turn.id)
+        return self._all(Turn, lambda turn: True, among=GOING, by=lambda turn: turn.id)
 
     async def lapsed_turns(self, now: float) -> list[Turn]:
-        return self._all(Turn, lambda turn: turn.lapsed(now), by=lambda turn: (turn.leased_until, turn.id))
+        return self._all(Turn, lambda turn: turn.lapsed(now), among=GOING, by=lambda turn: (turn.leased_until, turn.id))
 
     async def last_turns(self) -> list[Turn]:
         newest = {turn.session: turn.id for turn in self._all(Turn, lambda turn: True, by=lambda turn: turn.id)}
@@ -197,12 +205,13 @@ class MemoryStore:
 
     # Outbox and intake
     async def post(self, key: str) -> Post | None:
-        return next((post for post in self._open().every(Post) if post.key == key), None)
+        return next(iter(self._open().group(Post, key)), None)
 
     async def pending_posts(self, scheme: str) -> list[Post]:
         return self._all(
             Post,
-            lambda post: post.state is PostState.PENDING and scheme_of(post.place) == scheme,
+            lambda post: scheme_of(post.place) == scheme,
+            among=GOING,
             by=lambda post: (post.kind is not PostKind.FINAL, post.created_at, post.id),
         )
 
@@ -251,11 +260,15 @@ class MemoryStore:
     def _one(self, kind: type[_T], key: object) -> _T | None:
         return self._open().get(kind, key)
 
-    def _all(self, kind: type[_T], wanted: Callable[[_T], bool], *, by: Callable[[_T], Any]) -> list[_T]:
-        return sorted(filter(wanted, self._open().every(kind)), key=by)
+    def _all(
+        self, kind: type[_T], wanted: Callable[[_T], bool], *, by: Callable[[_T], Any], among: object = None
+    ) -> list[_T]:
+        """Those of all of a kind, or `among` one group of it, that are wanted."""
+        tables = self._open()
+        return sorted(filter(wanted, tables.every(kind) if among is None else tables.group(kind, among)), key=by)
 
     def _queued(self) -> list[Message]:
-        return [message for message in self._open().every(Message) if message.state is State.QUEUED]
+        return [message for message in self._open().group(Message, GOING) if message.state is State.QUEUED]
 
 
 def _is_unsettled_mail(message: Message) -> bool:

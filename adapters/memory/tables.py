@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
+from adapters.memory.index import GOING, Index
 from bridge.conversation import Pair
 from bridge.errors import Code, Conflict, IllegalMove, Refused
 from bridge.ids import SessionId
@@ -19,6 +20,7 @@ from bridge.turn import Turn
 
 _T = TypeVar("_T")
 _Rows = dict[type, dict[object, Any]]
+_PLAIN = (bool, int, float)
 
 
 class Tables:
@@ -27,6 +29,7 @@ class Tables:
 
     def __init__(self) -> None:
         self._kept: _Rows = {}
+        self._index = Index()
 
     def get(self, kind: type[_T], key: object) -> _T | None:
         found: _T | None = self._kept.get(kind, {}).get(key)
@@ -35,12 +38,17 @@ class Tables:
     def every(self, kind: type[_T]) -> list[_T]:
         return [_copy(one) for one in self._kept.get(kind, {}).values()]
 
+    def group(self, kind: type[_T], group: object) -> list[_T]:
+        """Those of a group of the index: the messages of a recipient, the requests for a parent, the post of a key, or
+        what is not over of any of these and of the turns."""
+        return list(self._index.rows(kind, group).values())
+
     def remove(self, kind: type, keys: Sequence[object]) -> None:
         for key in keys:
-            del self._kept[kind][key]
+            self._index.move(key, self._kept[kind].pop(key), None)
 
     def inbox_size(self, session: SessionId) -> int:
-        return _inbox_size(self.every(Message), session)
+        return _inbox_size(self.group(Message, session))
 
     def apply(self, change: Change) -> None:
         """Raises as `Store.commit` does; then nothing has changed."""
@@ -52,13 +60,18 @@ class Tables:
         for place in change.unbound:
             self._kept.get(Binding, {}).pop(place, None)
         for kind, rows in written.items():
-            self._kept.setdefault(kind, {}).update(rows)
+            kept = self._kept.setdefault(kind, {})
+            for key, row in rows.items():
+                self._index.move(key, kept.get(key), row)
+                kept[key] = row
 
     def _written(self, change: Change) -> _Rows:
         """The rows as they are to be."""
         written: _Rows = {}
-        bindings = {place: row for place, row in self._kept.get(Binding, {}).items() if place not in change.unbound}
-        before = {**self._kept, Binding: bindings}
+        before = self._kept
+        if change.unbound:
+            bindings = {place: row for place, row in before.get(Binding, {}).items() if place not in change.unbound}
+            before = {**before, Binding: bindings}
         for entity in sorted(change.puts, key=lambda one: one.version == 0):
             _check_content(entity)
             kind, key = type(entity), key_of(entity)
@@ -72,29 +85,32 @@ class Tables:
             written.setdefault(table, {})[key] = _copy(record)
         return written
 
-    def _after(self, kind: type[_T], written: _Rows) -> Iterable[_T]:
-        return {**self._kept.get(kind, {}), **written.get(kind, {})}.values()
+    def _after(self, kind: type[_T], group: object, written: _Rows) -> Iterable[_T]:
+        """A group as it is to be, and what else is written of its kind."""
+        return {**self._index.rows(kind, group), **written.get(kind, {})}.values()
 
     def _check_uniqueness(self, written: _Rows) -> None:
         if Turn in written:
-            _check_distinct(
-                [turn.session for turn in self._after(Turn, written) if turn.live], "live turn of a session"
-            )
-        if Post in written:
-            _check_distinct([post.key for post in self._after(Post, written)], "post of a key")
+            live = [turn.session for turn in self._after(Turn, GOING, written) if turn.live]
+            _check_distinct(live, "live turn of a session")
+        for post in written.get(Post, {}).values():
+            same = [one.id for one in self._after(Post, post.key, written) if one.key == post.key]
+            if len(same) > 1:
+                raise Conflict(f"a second post of the key {post.key}")
 
     def _check_room(self, change: Change, written: _Rows) -> None:
         for check in change.checks:
             if isinstance(check, InboxRoom):
-                size = _inbox_size(self._after(Message, written), check.session)
+                messages = self._after(Message, check.session, written)
+                size = _inbox_size(one for one in messages if one.recipient == check.session)
             else:
-                size = sum(one.open and one.asker == check.asker for one in self._after(Request, written))
+                size = sum(one.open and one.asker == check.asker for one in self._after(Request, GOING, written))
             if size > check.limit:
                 raise Conflict(f"{check}: {size}")
 
 
-def _inbox_size(messages: Iterable[Message], session: SessionId) -> int:
-    return sum(one.recipient == session and one.takes_room and one.state is not State.SETTLED for one in messages)
+def _inbox_size(messages: Iterable[Message]) -> int:
+    return sum(one.takes_room and one.state is not State.SETTLED for one in messages)
 
 
 def _expect(entity: Entity, rows: _Rows) -> None:
@@ -111,7 +127,12 @@ def _check_distinct(values: list[Any], what: str) -> None:
 def _check_content(row: Any) -> None:
     """Raises for what no database could hold: text that is no Unicode, and a state that contradicts itself."""
     try:
-        json.dumps([getattr(row, field.name) for field in fields(row)], ensure_ascii=False, default=asdict).encode()
+        for name in row.__dataclass_fields__:
+            value = getattr(row, name)
+            if isinstance(value, str):
+                value.encode()
+            elif value and not isinstance(value, _PLAIN):
+                json.dumps(value, ensure_ascii=False, default=asdict).encode()
     except UnicodeEncodeError as error:
         raise Refused(Code.INVALID_REQUEST, f"it holds a value that cannot be stored: {error}") from error
     if isinstance(row, Message):
