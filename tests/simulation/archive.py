@@ -55,6 +55,9 @@ class Archive:
     def every(self, kind: type[T]) -> list[T]:
         return list(self._known[kind].values())
 
+    def count(self, kind: type) -> int:
+        return len(self._known[kind])
+
     def queued(self, session: SessionId) -> list[Message]:
         return list(self._queued[session].values())
 

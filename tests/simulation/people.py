@@ -63,7 +63,6 @@ class People:
     # In a room
 
     async def _say(self, member: Member) -> None:
-        self._world.left -= 1
         text = f"person said {next(self._said)}"
         key = await self._hear(member, text, self._chance.choice((OPERATOR, GUEST)))
         kept = await self._world.store.key(member.id, key)
@@ -73,7 +72,6 @@ class People:
             self._world.broke("1 lost", f"{text!r} to {member.id} was heard, and is not kept", member.id)
 
     async def _command(self, member: Member) -> None:
-        self._world.left -= 1
         to = self._chance.choice(self._world.scenario.members).handle
         await self._hear(member, f"/{self._chance.choice(('ask', 'handoff'))} {to} person said {next(self._said)}")
 
@@ -124,7 +122,6 @@ class People:
     # At a shell
 
     async def _send(self, shell: Member) -> None:
-        self._world.left -= 1
         send = Send(
             to=self._chance.choice(self._world.scenario.members).id,
             text=self._text(shell),
@@ -142,7 +139,6 @@ class People:
         await self._surely(sent, shell.id)
 
     async def _ask(self, shell: Member) -> None:
-        self._world.left -= 1
         to, text = self._chance.choice(self._world.scenario.members).id, self._text(shell)
         send, timeout_s = Send(to, text, key=f"key-{next(self._said)}"), self._chance.choice((1.0, 30.0, 60.0))
 

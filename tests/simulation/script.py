@@ -99,7 +99,6 @@ class Script:
     async def _send(self) -> None:
         if self._world.left <= 0:
             return
-        self._world.left -= 1
         intent = self._chance.choice((Intent.REQUEST, Intent.REQUEST, Intent.INFORM))
         in_reply_to = self._one_of([mail.message_id for mail in self._mail], chance=0.3)
         send = Send(
@@ -122,7 +121,6 @@ class Script:
     async def _ask(self) -> None:
         if self._world.left <= 0:
             return
-        self._world.left -= 1
         send, timeout_s = Send(to=self._somebody(), text=self._text()), self._chance.choice((2.0, 10.0, 45.0))
 
         async def asked() -> None:

@@ -34,8 +34,7 @@ class Weather:
 
     async def clear(self) -> None:
         """Everything is let heal: clocks are right, the store is in reach, all nodes are up."""
-        self._world.heals.set()
-        self._world.out_of_reach_until = 0.0
+        self._world.heal()
         for node in self._nodes:
             node.clock.skew = 0.0
             node.thaw()

@@ -30,8 +30,7 @@ class Disconnected(Exception):
 
 
 class World:
-    """`left` is how many messages may still be begun. Once it is `healing`, nothing fails any more, agents do what
-    they are asked, and nobody begins anything."""
+    """Once it is `healing`, nothing fails any more, agents do what they are asked, and nobody begins anything."""
 
     store: "WatchedStore"
     rooms: "Rooms"
@@ -42,7 +41,8 @@ class World:
         self.archive = Archive()
         self.journal = Journal(loop.time)
         self.members: dict[SessionId, Member] = {one.id: one for one in scenario.members}
-        self.left = scenario.messages
+        self.misfortunes = scenario.misfortunes
+        self.healing = False
         self.heals = asyncio.Event()
         self.broken: Broken | None = None
         self._run: asyncio.Task[None] | None = None
@@ -60,11 +60,16 @@ class World:
         self._lifted_at: dict[SessionId, int] = {}
 
     @property
-    def healing(self) -> bool:
-        return self.heals.is_set()
+    def left(self) -> int:
+        """How many messages may still be begun."""
+        return self.scenario.messages - self.archive.count(Message)
+
+    def heal(self) -> None:
+        self.misfortunes, self.healing, self.out_of_reach_until = frozenset(), True, 0.0
+        self.heals.set()
 
     def suffers(self, misfortune: Misfortune) -> bool:
-        return not self.healing and misfortune in self.scenario.misfortunes
+        return misfortune in self.misfortunes
 
     def now(self) -> float:
         """The true time, in seconds since 1970; the clocks of the nodes are off by some of it."""
