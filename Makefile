@@ -11,7 +11,7 @@ READY_DEV := $(VENV)/.ready-dev
 INSTALL_PROJECT := $(PIP) install --quiet --no-deps --no-build-isolation --editable .
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak check formatted lint types imports format lock clean
+.PHONY: help demo test soak bench check formatted lint types imports format lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -24,6 +24,9 @@ test: $(READY_DEV) ## run the tests; COVERAGE=yes measures bridge/ and policy/, 
 
 soak: $(READY_DEV) ## kills, power cuts and failing stores in numbers; ARGS="kills --minutes 5" runs a part alone
 	$(BIN)/python -m tests.soak $(ARGS)
+
+bench: $(READY_DEV) ## measure the store beside its disk, into build/bench; ARGS=--quick takes seconds
+	$(BIN)/python -m tests.bench $(ARGS)
 
 check: formatted lint types imports ## run everything that must hold before a change is merged
 	@$(MAKE) --no-print-directory test COVERAGE=yes

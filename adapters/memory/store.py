@@ -49,6 +49,9 @@ class MemoryStore:
     async def binding(self, place: Place) -> Binding | None:
         return self._one(Binding, place)
 
+    async def bindings(self) -> list[Binding]:
+        return self._all(Binding, lambda bound: True, by=lambda bound: bound.place)
+
     async def places(self, session: SessionId) -> list[Binding]:
         return self._all(
             Binding, lambda bound: bound.session == session, by=lambda bound: (bound.bound_at, bound.place)
@@ -106,7 +109,7 @@ class MemoryStore:
         )
 
     async def waiting_sessions(self) -> list[SessionId]:
-        return sorted({message.recipient for message in self._queued()})
+        return sorted({message.recipient for message in self._queued() if message.wake})
 
     async def ended_lives(self, now: float, limit: int) -> list[Message]:
         return self._all(
@@ -138,7 +141,7 @@ class MemoryStore:
         return min((time for time in times if time > after), default=None)
 
     async def due_sessions(self, now: float) -> list[SessionId]:
-        return sorted({message.recipient for message in self._queued() if message.due_at <= now})
+        return sorted({message.recipient for message in self._queued() if message.wake and message.due_at <= now})
 
     async def inbox_size(self, session: SessionId) -> int:
         return self._open().inbox_size(session)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from adapters.sqlite.codec import columns_of, row_of
 from adapters.sqlite.queries import SQL, numbered
@@ -26,8 +26,7 @@ _FAULTS = (
 """What one change can have wrong; anything else is wrong with the database, and with the whole batch."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """The statements of a change, each with its row. An update must hit exactly one row, a guard's version must be the
     one that is named, and a check's count at most its limit. `updates` come before `inserts`, so that a change may
     end a session's turn and begin its next, whatever the order of its puts."""

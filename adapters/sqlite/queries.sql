@@ -1,4 +1,4 @@
--- What the store reads. No query but `sessions` looks through a table. A query repeats the condition of a partial
+-- What the store reads. No query but `sessions` and `bindings` looks through a table. A query repeats the condition of a partial
 -- index, for else SQLite does not see that it may use it.
 
 -- name: session
@@ -9,6 +9,9 @@ SELECT * FROM sessions ORDER BY id;
 
 -- name: binding
 SELECT * FROM bindings WHERE place = :place;
+
+-- name: bindings
+SELECT * FROM bindings ORDER BY place;
 
 -- name: places
 SELECT * FROM bindings WHERE session = :session ORDER BY bound_at, place;
@@ -40,7 +43,9 @@ WHERE
 ORDER BY read_at, id;
 
 -- name: waiting_sessions
-SELECT DISTINCT recipient FROM messages WHERE state <> 'settled' AND state = 'queued' ORDER BY recipient;
+SELECT DISTINCT recipient FROM messages
+WHERE state <> 'settled' AND state = 'queued' AND wake
+ORDER BY recipient;
 
 -- name: ended_lives
 SELECT * FROM messages
@@ -73,7 +78,7 @@ SELECT min(at) FROM (
 
 -- name: due_sessions
 SELECT DISTINCT recipient FROM messages
-WHERE state <> 'settled' AND state = 'queued' AND due_at <= :now
+WHERE state <> 'settled' AND state = 'queued' AND wake AND due_at <= :now
 ORDER BY recipient;
 
 -- name: unsettled_of

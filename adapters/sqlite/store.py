@@ -94,6 +94,9 @@ class SqliteStore:
     async def binding(self, place: Place) -> Binding | None:
         return await self._reader.one(Binding, "binding", place=place)
 
+    async def bindings(self) -> list[Binding]:
+        return await self._reader.all(Binding, "bindings")
+
     async def places(self, session: SessionId) -> list[Binding]:
         return await self._reader.all(Binding, "places", session=session)
 

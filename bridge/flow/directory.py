@@ -1,6 +1,6 @@
 """The directory: which sessions there are, where people reach them, and who may see whom."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bridge.admission import unknown_session
@@ -59,40 +59,27 @@ class Directory:
 
     async def _declare(self, work: Work, declared: Sequence[Declared]) -> None:
         named = {session_id(self.profile, one.handle): one for one in declared}
-        places: dict[Place, SessionId] = {}
+        stored = {one.id: one for one in await work.store.sessions() if profile_of(one.id) == self.profile}
         for ident, one in named.items():
-            known = await work.session(ident)
-            fresh = Session(ident, one.title, one.kind, Source.FILE, created_at=work.now)
-            work.put(
-                replace(
-                    known or fresh,
-                    title=one.title,
-                    kind=one.kind,
-                    source=Source.FILE,
-                    agent=one.agent,
-                    cwd=one.cwd,
-                    project=one.project,
-                    tags=one.tags,
-                    accept_wake=one.accept_wake,
-                    closed_at=None,
-                    paused=None,
-                )
-            )
-            places |= dict.fromkeys(one.places, ident)
-        for place, ident in places.items():
-            await self._bind(work, place, ident, Source.FILE)
-        for session in await work.store.sessions():
-            if profile_of(session.id) != self.profile:
-                continue
-            if session.source is not Source.FILE:
-                if session.paused is not None:
-                    work.put(replace(session, paused=None))
-                continue
-            for binding in await work.store.places(session.id):
-                if binding.source is Source.FILE and binding.place not in places:
-                    work.unbind(binding.place)
-            if session.id not in named and session.closed_at is None:
+            known = stored.get(ident)
+            session = _as_declared(known or Session(ident, one.title, one.kind, Source.FILE, work.now), one)
+            if session != known:
+                work.put(session)
+        await self._declare_places(work, {place: ident for ident, one in named.items() for place in one.places})
+        for session in stored.values():
+            if session.source is not Source.FILE and session.id not in named and session.paused is not None:
+                work.put(replace(session, paused=None))
+            elif session.source is Source.FILE and session.id not in named and session.closed_at is None:
                 await self._close(work, session)
+
+    async def _declare_places(self, work: Work, places: Mapping[Place, SessionId]) -> None:
+        bound = {one.place: one for one in await work.store.bindings()}
+        for place, ident in places.items():
+            _bind(work, bound.get(place), place, ident, Source.FILE)
+        for binding in bound.values():
+            mine = binding.session is not None and profile_of(binding.session) == self.profile
+            if mine and binding.source is Source.FILE and binding.place not in places:
+                work.unbind(binding.place)
 
     async def new(
         self,
@@ -119,27 +106,18 @@ class Directory:
             kind = Kind.CHAT if agent is not None else Kind.SHELL
             work.put(Session(ident, title or handle, kind, Source.RUNTIME, created_at=work.now, agent=agent, cwd=cwd))
             if where is not None:
-                await self._bind(work, where, ident, Source.RUNTIME)
+                _bind(work, await work.store.binding(where), where, ident, Source.RUNTIME)
 
         await self._ledger.do(body)
         return await self.view(ident)
 
     async def bind(self, place: Place, session: SessionId) -> None:
         """Raises `not_permitted` for a place that the operator's file binds to another session."""
-        await self._ledger.do(lambda work: self._bind(work, place, session, Source.RUNTIME))
 
-    async def _bind(self, work: Work, place: Place, session: SessionId, source: Source) -> None:
-        known = await work.store.binding(place)
-        if known is not None and known.session == session and source in (known.source, Source.RUNTIME):
-            return
-        if known is not None and known.source is Source.FILE and source is Source.RUNTIME:
-            raise Refused(
-                Code.NOT_PERMITTED,
-                f"{place} is bound to {known.session} by the operator's file",
-                remedy="Change the places of the session in tieline.toml.",
-            )
-        base = known or Binding(place, None, source, work.now)
-        work.put(replace(base, session=session, source=source, bound_at=work.now))
+        async def body(work: Work) -> None:
+            _bind(work, await work.store.binding(place), place, session, Source.RUNTIME)
+
+        await self._ledger.do(body)
 
     async def _close(self, work: Work, session: Session) -> None:
         """Its mail goes back to its senders, requests to it fail, and its own are withdrawn (DESIGN §7)."""
@@ -293,6 +271,36 @@ class Directory:
             unsettled=unsettled,
             reachable=reachable,
         )
+
+
+def _as_declared(session: Session, declared: Declared) -> Session:
+    return replace(
+        session,
+        title=declared.title,
+        kind=declared.kind,
+        source=Source.FILE,
+        agent=declared.agent,
+        cwd=declared.cwd,
+        project=declared.project,
+        tags=declared.tags,
+        accept_wake=declared.accept_wake,
+        closed_at=None,
+        paused=None,
+    )
+
+
+def _bind(work: Work, known: Binding | None, place: Place, session: SessionId, source: Source) -> None:
+    """`known` is what the place is bound to so far."""
+    if known is not None and known.session == session and source in (known.source, Source.RUNTIME):
+        return
+    if known is not None and known.source is Source.FILE and source is Source.RUNTIME:
+        raise Refused(
+            Code.NOT_PERMITTED,
+            f"{place} is bound to {known.session} by the operator's file",
+            remedy="Change the places of the session in tieline.toml.",
+        )
+    base = known or Binding(place, None, source, work.now)
+    work.put(replace(base, session=session, source=source, bound_at=work.now))
 
 
 def _split(text: str, words: int) -> tuple[str, str]:

@@ -8,7 +8,7 @@ operations: puts, appended records and room checks.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from bridge.conversation import Conversation, Pair
 from bridge.decision import Verdict
@@ -58,9 +58,8 @@ class OpenRequests:
 Check = InboxRoom | OpenRequests
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One transaction.
+class Change(NamedTuple):
+    """One transaction. (A tuple, for each commit makes one, and a frozen dataclass takes four times as long.)
 
     `puts` holds each entity as it is to be; its `version` is that of the state it was planned on (0: it
     must not exist yet), and the stored version becomes one more. `unchanged` are entities that must still
@@ -132,6 +131,10 @@ class Store(Protocol):
 
     async def binding(self, place: Place) -> Binding | None: ...
 
+    async def bindings(self) -> list[Binding]:
+        """All of them, by place."""
+        ...
+
     async def places(self, session: SessionId) -> list[Binding]:
         """The places bound to it, the oldest first."""
         ...
@@ -162,7 +165,7 @@ class Store(Protocol):
         ...
 
     async def waiting_sessions(self) -> list[SessionId]:
-        """The sessions that have a queued message, for the start of a bridge."""
+        """The sessions that have a queued message with `wake`, by id, for the start of a bridge."""
         ...
 
     async def ended_lives(self, now: float, limit: int) -> list[Message]:
@@ -180,7 +183,7 @@ class Store(Protocol):
         ...
 
     async def due_sessions(self, now: float) -> list[SessionId]:
-        """The sessions that have a queued message whose `due_at` is `now` or earlier."""
+        """The sessions that have a queued message with `wake` whose `due_at` is `now` or earlier, by id."""
         ...
 
     async def inbox_size(self, session: SessionId) -> int:

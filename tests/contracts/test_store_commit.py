@@ -1,7 +1,6 @@
 """What a commit promises: the whole change, or nothing of it and the reason."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
@@ -205,7 +204,7 @@ BAD = "half a \ud83d letter"
 async def test_text_that_is_no_unicode_is_refused_and_breaks_nothing(store: Store, change: Change) -> None:
     good = asyncio.create_task(store.commit(Change(puts=[message("m-1")])))
     with pytest.raises(Refused) as refused:
-        await store.commit(replace(change, puts=[*change.puts, post()]))
+        await store.commit(change._replace(puts=[*change.puts, post()]))
     await good
     assert refused.value.code is Code.INVALID_REQUEST
     assert await store.post(post().key) is None

@@ -258,8 +258,9 @@ class StoreMachine(RuleBasedStateMachine):
     async def compare_across_sessions(self) -> None:
         model, store = self.model, self.store
         queued = model.queued()
-        assert await store.waiting_sessions() == sorted({one.recipient for one in queued})
-        assert await store.due_sessions(20.0) == sorted({one.recipient for one in queued if one.due_at <= 20})
+        waking = [one for one in queued if one.wake]
+        assert await store.waiting_sessions() == sorted({one.recipient for one in waking})
+        assert await store.due_sessions(20.0) == sorted({one.recipient for one in waking if one.due_at <= 20})
         assert await store.queued() == (len(queued), min((one.queued_at for one in queued), default=None))
         leased = [one for one in model.unsettled() if one.turn == "t-1"]
         assert await store.taken(TurnId("t-1")) == sorted(leased, key=lambda one: (one.queued_at, one.id))

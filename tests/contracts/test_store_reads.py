@@ -54,6 +54,7 @@ async def test_places_of_a_session_come_oldest_first(store: Store) -> None:
     names = {"cli:late": (9.0, DESK), "cli:early": (1.0, DESK), "cli:other": (0.0, CAREER), "cli:none": (0.0, None)}
     await store.commit(Change(puts=[binding(Place(name), bound_at=at, session=of) for name, (at, of) in names.items()]))
     assert [one.place for one in await store.places(DESK)] == ["cli:early", "cli:late"]
+    assert [one.place for one in await store.bindings()] == sorted(names)
 
 
 async def test_a_queue_has_people_first_then_whoever_queued_first(store: Store) -> None:
@@ -151,7 +152,7 @@ async def test_read_by_gives_what_is_leased_or_newly_settled_and_was_read(store:
     assert set(ids(await store.read_by(CAREER, 50.0))) == {"m-1", "m-4"}
 
 
-async def test_waiting_and_due_sessions_are_those_with_a_queued_message(store: Store) -> None:
+async def test_waiting_and_due_sessions_are_those_with_a_queued_message_that_wakes(store: Store) -> None:
     await store.commit(
         Change(
             puts=[
@@ -159,6 +160,7 @@ async def test_waiting_and_due_sessions_are_those_with_a_queued_message(store: S
                 message("m-2", recipient=FINANCE, due_at=30.0),
                 message("m-3", recipient=CAREER, due_at=20.5),
                 message("m-4", recipient=DESK, state=State.HELD, due_at=1.0),
+                message("m-5", recipient=DESK, wake=False, due_at=1.0),
             ]
         )
     )
