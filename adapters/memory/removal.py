@@ -20,13 +20,12 @@ _KINDS = (Message, Request, Turn, Post, Update, Step, Verdict, Conversation, Key
 """What belongs to a message comes after it."""
 
 
-def remove(tables: Tables, before: float, keys_before: float, limit: int) -> int:
-    """As `Store.remove`."""
+def remove(tables: Tables, before: float, keys_before: float) -> int:
+    """As `Store.remove`, all at once. Returns how many went."""
     removed = 0
     for kind in _KINDS:
         rule = _Rule(tables, before, keys_before)
-        old: list[Any] = [key_of(row) for row in tables.every(kind) if rule.over(row)]
-        old = sorted(old)[:limit]
+        old = [key_of(row) for row in tables.every(kind) if rule.over(row)]
         tables.remove(kind, old)
         removed += len(old)
     return removed

@@ -36,8 +36,8 @@ class MemoryStore:
     async def close(self) -> None:
         self._closed = True
 
-    async def remove(self, before: float, keys_before: float, limit: int) -> int:
-        return remove(self._open(), before, keys_before, limit)
+    async def remove(self, before: float, keys_before: float, limit: int) -> tuple[int, bool]:
+        return remove(self._open(), before, keys_before), False
 
     # Sessions and places
     async def session(self, session: SessionId) -> Session | None:

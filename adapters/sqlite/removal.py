@@ -1,24 +1,33 @@
-"""Removes what has outlived its retention, in short transactions between those of the writer."""
+"""Removes what has outlived its retention: a stretch at a time, between the transactions of the writer."""
 
 import sqlite3
+from collections.abc import Callable
 
 from adapters.sqlite.database import Database
 from adapters.sqlite.queries import SQL
 from bridge.errors import Code, Refused
 from bridge.ids import first_id
 
-_STATEMENTS = (
-    "remove_messages",
-    "remove_requests",
-    "remove_turns",
-    "remove_posts",
-    "remove_updates",
-    "remove_steps",
-    "remove_verdicts",
-    "remove_conversations",
-    "remove_keys",
-)
-"""What belongs to a message comes after it."""
+_Bound = Callable[[float, float], float | str]
+
+
+def _old(before: float, keys_before: float) -> str:
+    return first_id(before)
+
+
+_KINDS: dict[str, tuple[float | str, _Bound]] = {
+    "messages": ("", _old),
+    "requests": ("", _old),
+    "turns": ("", _old),
+    "posts": ("", _old),
+    "updates": (-1.0, lambda before, keys_before: before),
+    "steps": ("", _old),
+    "verdicts": ("", _old),
+    "conversations": ("", _old),
+    "keys": ("", lambda before, keys_before: first_id(keys_before)),
+    "pairs": ("", lambda before, keys_before: "\U0010ffff"),
+}
+"""Where each kind begins and ends, in its own order. What belongs to a message comes after all messages."""
 
 
 class Removal:
@@ -26,36 +35,31 @@ class Removal:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._seen = ("", "")
+        self._left = list(_KINDS)
+        self._after: float | str | None = None
 
-    async def remove(self, before: float, keys_before: float, limit: int) -> int:
-        """As `Store.remove`. Of the pairs it looks at `limit` a time, and begins anew after the last."""
-        parameters = {
-            "before": before,
-            "first_id": first_id(before),
-            "first_key": first_id(keys_before),
-            "limit": limit,
-        }
+    async def remove(self, before: float, keys_before: float, limit: int) -> tuple[int, bool]:
+        """As `Store.remove`."""
         try:
-            return await self._database.run(lambda connection: self._remove(connection, parameters))
+            return await self._database.run(lambda connection: self._stretch(connection, before, keys_before, limit))
         except sqlite3.Error as error:
             raise Refused(Code.UNAVAILABLE, f"the database cannot be written: {error}") from error
 
-    def _remove(self, connection: sqlite3.Connection, parameters: dict[str, object]) -> int:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            removed = sum(connection.execute(SQL[name], parameters).rowcount for name in _STATEMENTS)
-            removed += self._remove_pairs(connection, parameters)
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-        return removed
-
-    def _remove_pairs(self, connection: sqlite3.Connection, parameters: dict[str, object]) -> int:
-        a, b = self._seen
-        found = connection.execute(SQL["next_pairs"], {**parameters, "a": a, "b": b}).fetchall()
-        self._seen = tuple(found[-1]) if found else ("", "")
-        rows = [{**parameters, "a": a, "b": b} for a, b in found]
-        return connection.executemany(SQL["remove_pair"], rows).rowcount if rows else 0
+    def _stretch(
+        self, connection: sqlite3.Connection, before: float, keys_before: float, limit: int
+    ) -> tuple[int, bool]:
+        kind = self._left[0]
+        begin, bound = _KINDS[kind]
+        after = begin if self._after is None else self._after
+        stretch = {"after": after, "until": bound(before, keys_before), "limit": limit}
+        last, count = connection.execute(SQL[f"next_{kind}"], stretch).fetchone()
+        removed = 0
+        if count:
+            rows = {"after": after, "last": last, "before": before}
+            removed = connection.execute(SQL[f"remove_{kind}"], rows).rowcount
+        self._after = last
+        if count < limit:
+            self._left, self._after = self._left[1:], None
+        more = bool(self._left)
+        self._left = self._left or list(_KINDS)
+        return removed, more

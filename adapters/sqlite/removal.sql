@@ -1,115 +1,109 @@
--- What retention removes, each in the order of its age. Ids are made in the order of time, so the primary key finds
--- what is old, and :first_id is less than every id made since :before.
+-- What retention looks at, a stretch of each kind at a time: `next_…` tells how far the stretch reaches, and `remove_…`
+-- removes what of it nothing needs. Ids are made in the order of time, so the primary key leads through what is old.
+
+-- name: next_messages
+SELECT max(id), count(*) FROM (SELECT id FROM messages WHERE id > :after AND id <= :until ORDER BY id LIMIT :limit);
 
 -- name: remove_messages
 DELETE FROM messages
-WHERE id IN (
-    SELECT old.id FROM messages AS old
-    WHERE
-        old.id < :first_id AND old.state = 'settled' AND old.settled_at <= :before
-        AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.id = old.turn AND turns.ended_at IS NULL)
-        AND NOT EXISTS (SELECT 1 FROM requests WHERE requests.parent = old.id AND requests.state = 'open')
-        AND NOT EXISTS (
-            SELECT 1 FROM requests AS own
-            LEFT JOIN messages AS reply ON reply.id IN (own.closing, own.late)
-            WHERE
-                own.id = old.id
-                AND (coalesce(own.closed_at > :before, true) OR coalesce(reply.settled_at > :before, reply.id IS NOT NULL))
-        )
-    ORDER BY old.id
-    LIMIT :limit
-);
+WHERE
+    id > :after AND id <= :last AND state = 'settled' AND settled_at <= :before
+    AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.id = messages.turn AND turns.ended_at IS NULL)
+    AND NOT EXISTS (SELECT 1 FROM requests WHERE requests.parent = messages.id AND requests.state = 'open')
+    AND NOT EXISTS (
+        SELECT 1 FROM requests AS own
+        LEFT JOIN messages AS reply ON reply.id IN (own.closing, own.late)
+        WHERE
+            own.id = messages.id
+            AND (coalesce(own.closed_at > :before, true) OR coalesce(reply.settled_at > :before, reply.id IS NOT NULL))
+    );
+
+-- name: next_requests
+SELECT max(id), count(*) FROM (SELECT id FROM requests WHERE id > :after AND id <= :until ORDER BY id LIMIT :limit);
 
 -- name: remove_requests
 DELETE FROM requests
-WHERE id IN (
-    SELECT old.id FROM requests AS old
-    WHERE
-        old.id < :first_id AND old.closed_at <= :before
-        AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.id = old.id)
-    ORDER BY old.id
-    LIMIT :limit
-);
+WHERE
+    id > :after AND id <= :last AND closed_at <= :before
+    AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.id = requests.id);
+
+-- name: next_turns
+SELECT max(id), count(*) FROM (SELECT id FROM turns WHERE id > :after AND id <= :until ORDER BY id LIMIT :limit);
 
 -- name: remove_turns
 DELETE FROM turns
-WHERE id IN (
-    SELECT old.id FROM turns AS old
-    WHERE
-        old.id < :first_id AND old.ended_at <= :before
-        AND old.id < (SELECT max(newest.id) FROM turns AS newest WHERE newest.session = old.session)
-    ORDER BY old.id
-    LIMIT :limit
-);
+WHERE
+    id > :after AND id <= :last AND ended_at <= :before
+    AND id < (SELECT max(newest.id) FROM turns AS newest WHERE newest.session = turns.session);
+
+-- name: next_posts
+SELECT max(id), count(*) FROM (SELECT id FROM posts WHERE id > :after AND id <= :until ORDER BY id LIMIT :limit);
 
 -- name: remove_posts
 DELETE FROM posts
-WHERE id IN (
-    SELECT old.id FROM posts AS old
-    WHERE
-        old.id < :first_id AND old.state <> 'pending' AND old.due_at <= :before
-        AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.id = old.message)
-    ORDER BY old.id
+WHERE
+    id > :after AND id <= :last AND state <> 'pending' AND due_at <= :before
+    AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.id = posts.message);
+
+-- name: next_updates
+SELECT max(received_at), count(*) FROM (
+    SELECT received_at FROM updates
+    WHERE received_at > :after AND received_at <= :until
+    ORDER BY received_at
     LIMIT :limit
 );
 
 -- name: remove_updates
 DELETE FROM updates
-WHERE rowid IN (
-    SELECT old.rowid FROM updates AS old
-    WHERE
-        old.received_at <= :before AND (old.handled_at IS NOT NULL OR old.error IS NOT NULL)
-        AND old.number < (SELECT max(last.number) FROM updates AS last WHERE last.source = old.source)
-    ORDER BY old.received_at
-    LIMIT :limit
-);
+WHERE
+    received_at > :after AND received_at <= :last AND (handled_at IS NOT NULL OR error IS NOT NULL)
+    AND number < (SELECT max(newest.number) FROM updates AS newest WHERE newest.source = updates.source);
+
+-- name: next_steps
+SELECT max(id), count(*) FROM (SELECT id FROM steps WHERE id > :after AND id <= :until ORDER BY id LIMIT :limit);
 
 -- name: remove_steps
 DELETE FROM steps
-WHERE id IN (
-    SELECT old.id FROM steps AS old
-    WHERE
-        old.id < :first_id AND old.at <= :before
-        AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.id = old.message)
-    ORDER BY old.id
-    LIMIT :limit
-);
+WHERE
+    id > :after AND id <= :last AND at <= :before
+    AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.id = steps.message);
+
+-- name: next_verdicts
+SELECT max(id), count(*) FROM (SELECT id FROM verdicts WHERE id > :after AND id <= :until ORDER BY id LIMIT :limit);
 
 -- name: remove_verdicts
 DELETE FROM verdicts
-WHERE id IN (
-    SELECT old.id FROM verdicts AS old
-    WHERE
-        old.id < :first_id AND old.at <= :before
-        AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.id = old.message)
-    ORDER BY old.id
-    LIMIT :limit
+WHERE
+    id > :after AND id <= :last AND at <= :before
+    AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.id = verdicts.message);
+
+-- name: next_conversations
+SELECT max(id), count(*) FROM (
+    SELECT id FROM conversations WHERE id > :after AND id <= :until ORDER BY id LIMIT :limit
 );
 
 -- name: remove_conversations
 DELETE FROM conversations
-WHERE id IN (
-    SELECT old.id FROM conversations AS old
-    WHERE old.id < :first_id AND NOT EXISTS (SELECT 1 FROM steps WHERE steps.conversation = old.id)
-    ORDER BY old.id
-    LIMIT :limit
+WHERE
+    id > :after AND id <= :last
+    AND NOT EXISTS (SELECT 1 FROM steps WHERE steps.conversation = conversations.id);
+
+-- name: next_keys
+SELECT max(message), count(*) FROM (
+    SELECT message FROM keys WHERE message > :after AND message <= :until ORDER BY message LIMIT :limit
 );
 
 -- name: remove_keys
 DELETE FROM keys
-WHERE (sender, key) IN (
-    SELECT old.sender, old.key FROM keys AS old
-    WHERE
-        old.message < :first_key
-        AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.id = old.message)
-    ORDER BY old.message
-    LIMIT :limit
-);
+WHERE
+    message > :after AND message <= :last
+    AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.id = keys.message);
 
--- A few pairs at a time, for nothing leads to those without traffic but looking at each.
 -- name: next_pairs
-SELECT a, b FROM pairs WHERE (a, b) > (:a, :b) ORDER BY a, b LIMIT :limit;
+SELECT max(a), count(*) FROM (SELECT a FROM pairs WHERE a > :after AND a <= :until ORDER BY a LIMIT :limit);
 
--- name: remove_pair
+-- name: remove_pairs
 DELETE FROM pairs
-WHERE a = :a AND b = :b AND rest_until <= :before AND coalesce(json_extract(recent, '$[#-1]'), 0) <= :before;
+WHERE
+    a > :after AND a <= :last AND rest_until <= :before
+    AND coalesce(json_extract(recent, '$[#-1]'), 0) <= :before;

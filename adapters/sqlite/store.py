@@ -81,7 +81,7 @@ class SqliteStore:
     async def close(self) -> None:
         await self._resources.aclose()
 
-    async def remove(self, before: float, keys_before: float, limit: int) -> int:
+    async def remove(self, before: float, keys_before: float, limit: int) -> tuple[int, bool]:
         return await self._removal.remove(before, keys_before, limit)
 
     # Sessions and places

@@ -4,6 +4,8 @@ from bridge.errors import Code, Refused
 from bridge.flow.ledger import Ledger
 
 _BATCH = 100
+_FIRST_S = 600.0
+"""A machine may begin with a wrong clock and set it right after a while; what was removed by then would be gone."""
 _EVERY_S = 3_600.0
 _REST = 9
 _REST_S = (0.05, 5.0)
@@ -13,25 +15,27 @@ _KEYS_S = 30 * 86_400
 
 class Retention:
     """One task. It rests nine times as long as each batch took, so that the store is others' for nine tenths of
-    the time, and looks again after an hour once nothing is left."""
+    the time, and begins anew an hour after it has looked at everything."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
     async def run(self) -> None:
         clock = self._ledger.clock
+        await clock.sleep(_FIRST_S)
         while True:
             began = clock.now()
-            removed = await self._remove(began)
+            more = await self._remove(began)
             shortest, longest = _REST_S
             rest_s = min(longest, max(shortest, _REST * (clock.now() - began)))
-            await clock.sleep(rest_s if removed else _EVERY_S)
+            await clock.sleep(rest_s if more else _EVERY_S)
 
-    async def _remove(self, now: float) -> int:
+    async def _remove(self, now: float) -> bool:
         kept_s = self._ledger.limits.retention_s
         try:
-            return await self._ledger.store.remove(now - kept_s, now - kept_s - max(kept_s, _KEYS_S), _BATCH)
+            _, more = await self._ledger.store.remove(now - kept_s, now - kept_s - max(kept_s, _KEYS_S), _BATCH)
         except Refused as refused:
             if refused.code is not Code.UNAVAILABLE:
                 raise
-            return 0  # Nothing is the worse for an hour's delay.
+            return False  # Nothing is the worse for an hour's delay.
+        return more

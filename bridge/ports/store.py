@@ -108,9 +108,10 @@ class Store(Protocol):
 
     async def close(self) -> None: ...
 
-    async def remove(self, before: float, keys_before: float, limit: int) -> int:
-        """Removes what has been over since `before`, at most `limit` of each kind, and returns how many that were.
-        Call it again until it returns 0.
+    async def remove(self, before: float, keys_before: float, limit: int) -> tuple[int, bool]:
+        """Looks at the next `limit` or so of what is older than `before`, and removes what of it has been over since
+        then and is needed no more. Returns how many that were, and whether there is more to look at: after all kinds
+        it begins anew.
 
         A message goes once it was settled by then, with its request. It stays while that request is open, while
         anything that answered it is not over as well, while a request made on its behalf is open, and while the

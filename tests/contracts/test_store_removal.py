@@ -45,8 +45,13 @@ def closed(id: str, at: float, **other: Any) -> Entity:
     return request(id, state=Answer.ANSWERED, closed_at=at, **other)
 
 
-async def removed(store: Store, limit: int = 100) -> int:
-    return await store.remove(BEFORE, KEYS_BEFORE, limit)
+async def removed(store: Store, *, before: float = BEFORE, keys_before: float = KEYS_BEFORE, limit: int = 100) -> int:
+    """How many went, of everything."""
+    total, more = 0, True
+    while more:
+        count, more = await store.remove(before, keys_before, limit)
+        total += count
+    return total
 
 
 async def left(store: Store, ids: Sequence[str]) -> list[str]:
@@ -108,7 +113,7 @@ async def test_what_is_unsettled_stays_however_old_it_is(store: Store, state: St
             keys=[Key(DESK, "k", "body", MessageId(old))],
         )
     )
-    assert await store.remove(BEFORE, BEFORE, 100) == 0
+    assert await removed(store, keys_before=BEFORE) == 0
 
 
 @pytest.mark.parametrize("field", ["closing", "late"])
@@ -120,7 +125,7 @@ async def test_a_request_stays_while_its_answer_is_unread_and_as_long_as_that_is
     (unread,) = await store.inbox(CAREER)
     await store.commit(Change(puts=[unread.to_leased(TurnId("receiver:x")).to_settled(Outcome.ACKED, at=NEW)]))
     assert await removed(store) == 0
-    assert await store.remove(NEW, KEYS_BEFORE, 100) == 3
+    assert await removed(store, before=NEW) == 3
 
 
 async def test_a_settled_message_stays_while_its_request_is_open(store: Store) -> None:
@@ -242,10 +247,15 @@ async def test_a_pair_without_traffic_goes_and_one_that_rests_or_talks_stays(sto
     assert await store.pair(DESK, FINANCE) is not None
 
 
-async def test_removal_goes_on_in_batches_until_nothing_is_left(store: Store) -> None:
+@pytest.mark.parametrize("limit", [1, 10, 25, 1_000])
+async def test_however_little_is_looked_at_in_one_go_all_that_may_go_has_gone_in_the_end(
+    store: Store, limit: int
+) -> None:
     ids = [ident(OLD, n) for n in range(25)]
-    steps = [step(ident(OLD, 100 + n), at=OLD, message=one) for n, one in enumerate(ids)]
-    await store.commit(Change(puts=[settled(one, OLD) for one in ids], steps=steps))
-    counts = [await removed(store, limit=10) for _ in range(4)]
-    assert counts == [20, 20, 10, 0]
-    assert await left(store, ids) == []
+    stays = ids[3::7]
+    puts = [message(one) if one in stays else settled(one, OLD) for one in ids]
+    steps = [step(ident(OLD, 100 + n), at=OLD, message=one) for n, one in enumerate(ids + ids)]
+    await store.commit(Change(puts=[*puts, *(pair(b=f"default/{n}", recent=(OLD,)) for n in range(20))], steps=steps))
+    assert await removed(store, limit=limit) == 3 * (len(ids) - len(stays)) + 20
+    assert await left(store, ids) == stays
+    assert await removed(store, limit=limit) == 0

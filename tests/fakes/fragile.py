@@ -29,7 +29,7 @@ class FragileStore(MemoryStore):
         if self.forgets(change):
             raise Refused(Code.UNAVAILABLE, "nobody knows whether it was stored")
 
-    async def remove(self, before: float, keys_before: float, limit: int) -> int:
+    async def remove(self, before: float, keys_before: float, limit: int) -> tuple[int, bool]:
         self._reachable()
         return await super().remove(before, keys_before, limit)
 

@@ -6,6 +6,7 @@ from bridge.limits import Limits
 from bridge.message import Intent, Outcome, State
 from bridge.ports.runtime import Prompt
 from bridge.request import Answer
+from tests.fakes.clock import ManualClock
 from tests.fakes.fragile import FragileStore
 from tests.fakes.runtime import FakeAgent
 from tests.flow.stage import Stage, session, stage
@@ -33,6 +34,7 @@ async def kept(on: Stage, message_id: str) -> bool:
 
 async def pass_by(on: Stage, seconds: float) -> None:
     """Lets the time pass as one long night, of which each task sees the end only."""
+    await on.quiet()
     on.clock.jump(seconds - 1)
     await on.clock.advance(1)
 
@@ -112,3 +114,15 @@ async def test_more_than_one_batch_goes_in_one_visit() -> None:
         await on.exchange.ack(reader, [one.message_id for one in sent])
         await pass_by(on, 2 * HOUR)
         assert not any([await kept(on, one.message_id) for one in sent])
+
+
+async def test_nothing_is_removed_by_the_clock_with_which_a_machine_begins() -> None:
+    async with stage(session("career"), limits=SHORT) as on:
+        asked = await answered(on)
+        await read_all(on)
+    wrong = ManualClock(on.clock.now() + 365 * DAY)
+    async with stage(session("career"), limits=SHORT, store=on.store, clock=wrong) as again:
+        await again.clock.advance(60)
+        again.clock.set_back(365 * DAY)
+        await pass_by(again, HOUR)
+        assert await kept(again, asked)

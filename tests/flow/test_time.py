@@ -6,12 +6,15 @@ import pytest
 
 from bridge.errors import Code
 from bridge.flow.hints import Hints
+from bridge.ids import MessageId
 from bridge.limits import Limits
 from bridge.message import Intent, Outcome, State
 from bridge.ports.runtime import Prompt
+from bridge.ports.store import Change
 from bridge.request import Answer
+from tests.contracts.entities import message, request
 from tests.fakes.runtime import FakeAgent
-from tests.flow.stage import room, session, stage
+from tests.flow.stage import ident, room, session, stage
 
 
 async def test_a_queued_message_expires_at_its_time_and_not_before() -> None:
@@ -109,6 +112,48 @@ async def test_parked_work_fails_when_nobody_decides_in_time_and_can_then_not_be
         assert (await on.request(sent.message_id)).state is Answer.FAILED
         parked = next(post for post in on.chat.posts.values() if post.key.startswith("parked:"))
         assert parked.buttons == ()
+
+
+async def test_what_is_held_for_approval_ends_with_its_own_life_and_its_asker_is_told() -> None:
+    limits = Limits()
+    async with stage(session("career"), limits=limits) as on:
+        now = on.clock.now()
+        end = now + limits.held_life_s
+        asker, asked, question = ident("shell"), ident("career"), MessageId("held")
+        held = message(
+            question, sender=asker, recipient=asked, state=State.HELD, accepted_at=now, queued_at=now, expires_at=end
+        )
+        await on.store.commit(
+            Change(puts=[held, request(question, asker=asker, asked=asked, expires_at=now + limits.message_life_s)])
+        )
+        await on.clock.advance(limits.held_life_s - 1)
+        assert (await on.message("held")).state is State.HELD
+        await on.clock.advance(1)
+        assert (await on.message("held")).outcome is Outcome.EXPIRED
+        assert (await on.request("held")).state is Answer.EXPIRED
+        (told,) = await on.inbox()
+        assert (told.origin, told.in_reply_to) == ("system", "held")
+        assert on.runtime.prompts == []
+
+
+async def test_a_life_does_not_end_while_a_turn_works_on_it() -> None:
+    async with stage(session("career")) as on:
+        done = asyncio.Event()
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).receive()
+            await done.wait()
+            return "at last"
+
+        on.agent("career", career)
+        sent = await on.send("career", "take your time", ttl_s=60)
+        await on.clock.advance(300)
+        assert (await on.message(sent.message_id)).state is State.LEASED
+        assert (await on.request(sent.message_id)).state is Answer.OPEN
+        done.set()
+        await on.quiet()
+        assert (await on.request(sent.message_id)).state is Answer.ANSWERED
+        assert [mail.text for mail in await on.inbox()] == ["at last"]
 
 
 async def test_an_open_request_whose_delivery_is_settled_expires_too() -> None:

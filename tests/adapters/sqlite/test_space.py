@@ -30,7 +30,7 @@ async def test_the_room_of_what_was_removed_is_used_again(store: SqliteStore, pa
     for cycle in range(6):
         for number in range(50):
             await store.commit(settled(cycle * 50 + number))
-        while await store.remove(BEFORE, 0, 20):
+        while (await store.remove(BEFORE, 0, 20))[1]:
             pass
         with closing(sqlite3.connect(path)) as connection:
             sizes.append(connection.execute("PRAGMA page_count").fetchone()[0])
