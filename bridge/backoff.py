@@ -7,12 +7,12 @@ from bridge.ports.clock import Randomness
 
 
 class FullJitter(wait_base):
-    """Anything between nothing and a ceiling, which is 2 s after the first attempt and doubles up to `cap_s`: so
-    those who failed together do not try again together."""
+    """Anything between nothing and a ceiling, which is `first_s` after the first attempt and doubles up to `cap_s`:
+    so those who failed together do not try again together."""
 
-    def __init__(self, randomness: Randomness, *, cap_s: float) -> None:
+    def __init__(self, randomness: Randomness, *, cap_s: float, first_s: float = 2) -> None:
         self._randomness = randomness
-        self._ceiling = wait_exponential(multiplier=2, max=cap_s)
+        self._ceiling = wait_exponential(multiplier=first_s, max=cap_s)
 
     def __call__(self, retry_state: RetryCallState) -> float:
         return self._ceiling(retry_state) * self._randomness.random()

@@ -20,13 +20,15 @@ class Connection:
         self, config: TelegramConfig, clock: Clock, randomness: Randomness, budget: Budget, patience: Patience
     ) -> None:
         self._clock = clock
+        self._randomness = randomness
         self._wire = Wire(config, patience)
         self._bot = self._wire.bot(ChatLimiter(budget, clock))
         self.sender = Sender(self._bot, clock, randomness, patience)
 
     async def poll(self, intake: Intake, health: Health, commands: Mapping[str, str]) -> None:
         """Until it is cancelled."""
-        await Poller(self._wire, self._bot, self.sender, intake, self._clock, health, commands).run()
+        poller = Poller(self._wire, self._bot, self.sender, intake, self._clock, self._randomness, health, commands)
+        await poller.run()
 
     async def aclose(self) -> None:
         await self._bot.shutdown()

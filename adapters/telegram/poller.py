@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 from telegram import BotCommand
 from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 from telegram.request import HTTPXRequest
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
 from adapters.telegram.health import Health
 from adapters.telegram.incoming import Reader, Tapped
@@ -25,9 +25,10 @@ from adapters.telegram.limiter import seconds_of
 from adapters.telegram.place import SCHEME, Spot
 from adapters.telegram.sender import Sender
 from adapters.telegram.wire import Bot, Wire, stalled
+from bridge.backoff import FullJitter
 from bridge.errors import Code, Refused
 from bridge.ports.chat import Heard, Intake, Pressed
-from bridge.ports.clock import Clock
+from bridge.ports.clock import Clock, Randomness
 
 _LOG = logging.getLogger(__name__)
 
@@ -52,6 +53,7 @@ class Poller:
         sender: Sender,
         intake: Intake,
         clock: Clock,
+        randomness: Randomness,
         health: Health,
         commands: Mapping[str, str],
     ) -> None:
@@ -63,7 +65,7 @@ class Poller:
         self._health = health
         self._commands = commands
         self._polling: HTTPXRequest = wire.polling()
-        self._jitter = wait_random_exponential(multiplier=0.5, max=wire.patience.backoff_s)
+        self._jitter = FullJitter(randomness, first_s=0.5, cap_s=wire.patience.backoff_s)
         self._reader: Reader | None = None
         self._offset: int | None = None
         self._recovered = False
@@ -150,13 +152,13 @@ class Poller:
 
     async def _handle(self, number: int, read: Heard | Tapped | Exception | None, lanes: Lanes) -> None:
         """While the store is away it is tried again: nothing of its place may overtake it."""
-        for attempt in itertools.count():
+        for attempt in itertools.count(1):
             try:
                 await self._intake.done(SCHEME, number, await self._act(number, read, lanes))
             except Refused as refused:
                 self._stuck.add(number)
                 self._report(f"updates of Telegram cannot be stored: {refused.reason}")
-                await self._clock.sleep(min(self._wire.patience.backoff_s, 0.5 * 2.0 ** min(attempt, 10)))
+                await self._clock.sleep(self._jitter.after(attempt))
             except Exception:  # noqa: BLE001 - a defect must not end the other lanes
                 _LOG.exception("Update %s of Telegram is left for the next start", number)
                 break
