@@ -121,6 +121,13 @@ def notify_sender(work: Work, message: Message, text: str) -> None:
     work.then(lambda: work.wake.mail(message.sender))
 
 
+def say_it_waits(work: Work, message: Message, text: str) -> None:
+    """Tells whoever waits for an answer that people must act first. Who asked at a place sees it there."""
+    asked = message.intent in (Intent.REQUEST, Intent.INFORM) and message.origin is not Origin.SYSTEM
+    if asked and (message.origin is Origin.PEER or message.place is None):
+        notify_sender(work, message, text)
+
+
 async def closing_of(work: Work, message: Message) -> Request | None:
     """The request of the recipient's own that `message` closed, if it is such a closing."""
     if message.in_reply_to is None or not (message.intent is Intent.REPLY or message.origin is Origin.SYSTEM):
@@ -166,9 +173,9 @@ async def park(work: Work, message: Message, place: Place | None, reason: str, *
         message=message.id,
     )
     await show_status(work, message, f"parked: {reason}")
-    if message.origin is Origin.PEER and message.intent is not Intent.REPLY:
-        text = f"Your message {message.id} to {message.recipient} is parked: {reason}. Its people must decide."
-        notify_sender(work, message, text)
+    say_it_waits(
+        work, message, f"Your message {message.id} to {message.recipient} is parked: {reason}. Its people must decide."
+    )
 
 
 async def decided(work: Work, message: Message, what: str) -> None:

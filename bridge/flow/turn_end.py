@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from bridge import wording
 from bridge.flow.ledger import Work
-from bridge.flow.settlement import answer, answer_late, close, closing_of, notify_sender, park, pending, settle
+from bridge.flow.settlement import answer, answer_late, close, closing_of, park, pending, say_it_waits, settle
 from bridge.ids import MessageId, handle_of
-from bridge.message import Intent, Message, Origin, Outcome, State
+from bridge.message import Message, Outcome, State
 from bridge.ports.runtime import Result
 from bridge.post import PostKind
 from bridge.request import NO_REPLY_TEXT, Answer
@@ -204,7 +204,7 @@ async def _failed(work: Work, turn: Turn, taken: list[Message], failure: Failure
     tries = max((one.epoch for one in inputs), default=1)
     due_at = max(failure.resets_at or 0, work.now + work.ledger.backoff(tries, cap_s=60))
     over = all(one.attempts >= work.limits.attempts for one in inputs)
-    after = "It is given up." if over else f"Tried again in {due_at - work.now:.0f} s."
+    after = "It is given up." if over else f"Tried again in {due_at - work.now:.0f} s, or at once after /resume."
     await _tell(work, turn, failure, after, once=True)
     for message in taken:
         when = due_at if message.id in turn.inputs else work.now
@@ -216,9 +216,8 @@ async def _pause(work: Work, turn: Turn, taken: list[Message], failure: Failure)
     if session is not None:
         work.put(replace(session, paused=failure.detail))
     for message in taken:
-        if message.origin is Origin.PEER and message.intent is not Intent.REPLY:
-            text = f"Your message {message.id} waits: {turn.session} is paused until its people set it right."
-            notify_sender(work, message, text)
+        text = f"Your message {message.id} waits: {turn.session} is paused until its people set it right."
+        say_it_waits(work, message, text)
     remedy = "The session is paused and its mail waits: set it right, then /resume."
     await _tell(work, turn, failure, remedy)
 

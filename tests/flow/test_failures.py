@@ -191,6 +191,24 @@ async def test_temporary_failures_are_tried_at_growing_distance() -> None:
         assert (await on.message(said)).state is State.QUEUED
 
 
+async def test_of_an_agent_that_is_never_available_people_are_told_once_and_how_to_override() -> None:
+    async with stage(session("career")) as on:
+        rests_s = 3_000
+        away = Failure(FailureKind.CAPACITY, "HTTP 503", retryable=True, resets_at=on.clock.now() + rests_s)
+        on.agent("career", failing(*[away] * 1_000))
+        said = await on.say("career", "hello")
+        await on.send("career", "behind it")
+        await on.clock.advance(rests_s - 1)
+        assert len(on.runtime.prompts) == 1
+        await on.say("career", "/resume")
+        await on.clock.advance(600)
+        assert len(on.runtime.prompts) > 2
+        told = [post for post in on.chat.posts.values() if post.key.startswith("failure:")]
+        assert ["or at once after /resume" in post.text for post in told] == [True]
+        assert {prompt.words for _, prompt in on.runtime.prompts} == {"hello"}
+        assert (await on.message(said)).attempts == 0
+
+
 async def test_the_persons_next_message_overrides_the_wait_and_keeps_the_order() -> None:
     async with stage(session("career")) as on:
         limited = Failure(FailureKind.RATE_LIMIT, "out of credit", retryable=True, resets_at=on.clock.now() + 3_600)

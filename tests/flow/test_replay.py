@@ -8,7 +8,7 @@ import pytest
 
 from bridge import wording
 from bridge.history import Called, History, digest
-from bridge.message import Outcome, State
+from bridge.message import Origin, Outcome, State
 from bridge.ports.runtime import Prompt, Result, ToolBegun
 from bridge.request import Answer
 from bridge.turn import Failure, FailureKind
@@ -211,3 +211,16 @@ async def test_what_fails_after_it_was_tried_again_is_counted_together() -> None
         on.agent("career", career)
         await on.quiet()
         assert (await on.message(sent)).attempts == 2
+
+
+async def test_a_person_who_asked_from_a_terminal_hears_that_people_must_decide() -> None:
+    world = World()
+    async with world.bridge() as on:
+        on.agent("career", hanging(on, read=False))
+        sent = await on.send("career", "look it up", caller=await on.shell(origin=Origin.USER))
+        await on.quiet()
+    async with world.bridge(showing()) as on:
+        await on.quiet()
+        assert (await on.message(sent.message_id)).state is State.PARKED
+        (told,) = await on.inbox()
+        assert (told.in_reply_to, told.origin) == (sent.message_id, "system")
