@@ -24,9 +24,6 @@ _CAPABILITIES = schema.ClientCapabilities(
     fs=schema.FileSystemCapabilities(read_text_file=False, write_text_file=False), terminal=False
 )
 
-_QUIET_S = 0.1
-"""Some agents answer before they have replayed everything. It is over once nothing has come for so long."""
-
 
 async def opened(
     child: Child,
@@ -44,7 +41,7 @@ async def opened(
         undo.push_async_callback(link.acp.close)
         try:
             async with asyncio.timeout(times.start_s):
-                alias, context = await _Opening(link, spec, launch, tool_server, clock).run()
+                alias, context = await _Opening(link, spec, launch, tool_server, times, clock).run()
         except TimeoutError:
             told = f" Its last words:\n{tail.text[-400:]}" if tail.text else ""
             problem = failure(FailureKind.TIMEOUT, f"The agent was not ready within {times.start_s:g} s.{told}")
@@ -62,11 +59,14 @@ async def opened(
 
 
 class _Opening:
-    def __init__(self, link: Link, spec: AgentSpec, launch: Launch, tools: Sequence[str], clock: Clock) -> None:
+    def __init__(
+        self, link: Link, spec: AgentSpec, launch: Launch, tools: Sequence[str], times: Times, clock: Clock
+    ) -> None:
         self._link = link
         self._spec = spec
         self._launch = launch
         self._servers: list[Any] = [] if spec.embed or not tools else [_server(tools, launch)]
+        self._quiet_s = times.surely_quiet_s if launch.to_show else times.quiet_s
         self._clock = clock
 
     async def run(self) -> tuple[str, Context]:
@@ -101,7 +101,7 @@ class _Opening:
             if error.code == AUTH_REQUIRED or classified(str(error), self._clock.now()):
                 raise
             return False
-        await self._link.client.replay.quiet(_QUIET_S)
+        await self._link.client.replay.quiet(self._quiet_s)
         return bool(answer.modes or answer.field_meta or answer.config_options or self._link.client.replay.heard)
 
     async def _new(self) -> str:

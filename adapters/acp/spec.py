@@ -23,10 +23,16 @@ class AgentSpec:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """In seconds: until an agent must be ready, and between asking a process to end and killing it."""
+    """In seconds: until an agent must be ready, and between asking a process to end and killing it.
+
+    Some agents answer before they have replayed everything. Their replay is over once nothing has come for `quiet_s`,
+    and where it is to be relied on, for `surely_quiet_s`.
+    """
 
     start_s: float = 60
     stop_s: float = 10
+    quiet_s: float = 0.1
+    surely_quiet_s: float = 2
 
 
 def environment(spec: AgentSpec, base: Mapping[str, str]) -> dict[str, str]:

@@ -40,9 +40,11 @@ class Agents:
         self._tokens: dict[str, SessionId] = {}
         self._connections: Counter[str] = Counter()
 
-    async def ready(self, session: Session, born: Callable[[Process], Awaitable[None]]) -> Agent:
+    async def ready(
+        self, session: Session, born: Callable[[Process], Awaitable[None]], *, to_show: bool = False
+    ) -> Agent:
         """The session's agent, started or resumed where it does not run; no two of one session are there at once.
-        Raises `StartFailed`. A new process is given to `born` before it can act."""
+        Raises `StartFailed`. A new process is given to `born` before it can act. `to_show` is as in `Launch`."""
         running = self._running.get(session.id)
         if running is not None:
             if running.idle is not None and running.ended is None:
@@ -58,7 +60,12 @@ class Agents:
         digest = _digest(token)
         self._tokens[digest] = session.id
         launch = Launch(
-            session.id, session.agent, session.cwd or "~", session.alias, {**self._tools, TOKEN_VARIABLE: token}
+            session.id,
+            session.agent,
+            session.cwd or "~",
+            session.alias,
+            {**self._tools, TOKEN_VARIABLE: token},
+            to_show=to_show,
         )
 
         async def known(process: Process) -> None:

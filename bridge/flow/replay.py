@@ -25,7 +25,7 @@ async def replayed_doubt(
     if session.paused is not None or session.closed_at is not None:
         return _CANNOT_ASK
     try:
-        agent = await agents.ready(session, born)
+        agent = await agents.ready(session, born, to_show=True)
     except StartFailed as failed:
         return f"{_CANNOT_ASK} ({failed.failure.detail})"
     except Exception:

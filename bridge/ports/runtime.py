@@ -21,14 +21,15 @@ class Context(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What a session's agent is started with. `secrets` are the environment of its tool
-    server, and go nowhere else."""
+    """What a session's agent is started with. `secrets` are the environment of its tool server, and go nowhere else.
+    With `to_show`, its history is to be relied on, and so waited for with more patience."""
 
     session: SessionId
     agent: str
     cwd: str
     alias: str | None
     secrets: Mapping[str, str] = field(default_factory=dict)
+    to_show: bool = False
 
 
 @dataclass(frozen=True, slots=True)

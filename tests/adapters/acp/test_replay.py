@@ -71,7 +71,7 @@ async def test_a_prompt_that_the_agent_keeps_only_once_it_has_ended_is_not_shown
 async def test_a_replay_after_the_answer_is_history_too_and_told_to_nobody(bench: Bench) -> None:
     before = await bench.start()
     await bench.say(before, "do: say secret ; tool bash")
-    agent = await bench.start(bench.runtime(bench.spec("--replay", "late")), alias=before.alias)
+    agent = await bench.start(bench.runtime(bench.spec("--replay", "late")), alias=before.alias, to_show=True)
     assert agent.history == History(prompts("do: say secret ; tool bash"), (Called("bash", reading=False),))
     ear = Ear()
     await bench.say(agent, "hello", ear)
