@@ -6,6 +6,7 @@ from pathlib import Path
 
 BYTES = 8 << 20
 _CHUNK = 1 << 16
+_LEAST = 1 << 20
 
 
 class Ballast:
@@ -31,7 +32,12 @@ class Ballast:
     @property
     def scarce(self) -> bool:
         """Whether there is so little room that this may be why something failed."""
-        return self._free() < self._size
+        return self._free() < self.wanted
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether there is too little room to begin with."""
+        return self._free() < _LEAST
 
     def make(self) -> bool:
         """Sets the room aside, where there is enough of it. Returns whether it is set aside."""

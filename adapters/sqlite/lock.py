@@ -41,8 +41,9 @@ class FileLock:
             holder = _read(self._file)
             self.release()
             raise Locked(holder) from None
-        os.ftruncate(self._file, 0)
-        os.write(self._file, f"{os.getpid()} {note}".rstrip().encode(errors="surrogateescape") + b"\n")
+        told = f"{os.getpid()} {note}".rstrip().encode(errors="surrogateescape") + b"\n"
+        os.pwrite(self._file, told, 0)  # Over what was there: a full disk has no room for more.
+        os.ftruncate(self._file, len(told))
 
     def release(self) -> None:
         os.close(self._file)

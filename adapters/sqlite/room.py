@@ -15,18 +15,21 @@ from bridge.errors import Code, Refused
 from bridge.ports.store import Change
 
 _log = logging.getLogger(__name__)
+_FULL = "The disk is full: nothing new is accepted; %s"
 _FREED = "what was set aside is used to settle what was accepted"
 _NOTHING_TO_FREE = "and nothing was set aside"
 
 
 class Room:
-    """Stands before the writer."""
+    """Stands before the writer. `short` says that the ballast has been given up already."""
 
-    def __init__(self, writer: Writer, ballast: Ballast) -> None:
+    def __init__(self, writer: Writer, ballast: Ballast, *, short: bool = False) -> None:
         self._writer = writer
         self._ballast = ballast
         self._changing = asyncio.Lock()
-        self._short = False
+        self._short = short
+        if short:
+            _log.error(_FULL, _FREED)
 
     async def write(self, change: Change) -> None:
         """As `Writer.write`."""
@@ -56,7 +59,7 @@ class Room:
             if not self._short:
                 self._short = True
                 freed = await asyncio.to_thread(self._ballast.free)
-                _log.error("The disk is full: nothing new is accepted; %s", _FREED if freed else _NOTHING_TO_FREE)
+                _log.error(_FULL, _FREED if freed else _NOTHING_TO_FREE)
 
     def _wants_room(self, error: BaseException | None) -> bool:
         """SQLite calls it an I/O error where the room was wanted for something else than a write."""

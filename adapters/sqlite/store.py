@@ -42,6 +42,7 @@ async def open_store(
     async with AsyncExitStack() as resources:
         try:
             resources.callback(HomeLock(path.with_suffix(".lock")).release)
+            short = ballast.exhausted and ballast.free()
             await asyncio.to_thread(_prepare, path)
             database = await open_writer(path, busy_timeout_s=busy_timeout_s, connect=connect)
             resources.push_async_callback(database.close)
@@ -54,7 +55,7 @@ async def open_store(
             ) from error
         writer = Writer(database)
         resources.push_async_callback(writer.close)
-        return SqliteStore(Room(writer, ballast), Reader(reader), Removal(database), resources.pop_all())
+        return SqliteStore(Room(writer, ballast, short=short), Reader(reader), Removal(database), resources.pop_all())
 
 
 def _prepare(path: Path) -> None:

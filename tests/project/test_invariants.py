@@ -26,6 +26,8 @@ INVARIANTS: dict[str, tuple[str, ...]] = {
         "flow/test_time.py::test_a_queued_message_expires_at_its_time_and_not_before",
         "flow/test_notices.py::test_the_sender_of_an_inform_that_expired_is_told_which_and_why_and_is_not_woken",
         "flow/test_directory.py::test_a_session_that_leaves_the_file_returns_its_mail_and_fails_what_it_was_asked",
+        "contracts/test_store_removal.py::test_what_is_unsettled_stays_however_old_it_is",
+        "adapters/sqlite/test_room.py::test_a_settlement_that_finds_the_disk_full_succeeds_at_once",
     ),
     "4. One turn a session, in the order of queueing, people first; sessions never wait for each other": (
         "contracts/test_store_commit.py::test_a_session_has_one_live_turn",

@@ -129,6 +129,23 @@ async def test_without_a_ballast_a_full_disk_is_refused_too_and_recovers(store: 
     await store.commit(Change(puts=[message("m-1")]))
 
 
+async def test_a_bridge_that_starts_on_a_full_disk_goes_on_with_what_it_had(disk: Path, ballast: Ballast) -> None:
+    store = await open_store(disk / "tieline.db", ballast=ballast)
+    await store.commit(Change(puts=[message("m-1")]))
+    await store.close()
+    filler = fill(disk)
+    again = await open_store(disk / "tieline.db", ballast=ballast)
+    try:
+        await settle(again, "m-1")
+        with pytest.raises(Refused, match="full"):
+            await again.commit(Change(puts=[message("m-2")]))
+        filler.unlink()
+        await again.commit(Change(puts=[message("m-2")]))
+        assert ballast.whole
+    finally:
+        await again.close()
+
+
 NEW = [
     message(),
     message(intent=Intent.INFORM),
