@@ -58,7 +58,8 @@ class Recovery:
             self._undecided[taken.session] = taken
             self._ledger.wake.lane(taken.session)
         else:
-            await self._ledger.surely(lambda work: lose_turn(work, taken, doubt="it had begun to use tools"))
+            doubt = "it had begun to use tools" if taken.tools_begun else ""
+            await self._ledger.surely(lambda work: lose_turn(work, taken, doubt=doubt))
 
 
 async def _take_over(work: Work, turn: Turn) -> Turn | None:

@@ -6,7 +6,7 @@ from bridge import wording
 from bridge.flow.ledger import Work
 from bridge.flow.settlement import answer, answer_late, close, closing_of, park, pending, say_it_waits, settle
 from bridge.ids import MessageId, handle_of
-from bridge.message import Message, Outcome, State
+from bridge.message import Intent, Message, Outcome, State
 from bridge.ports.runtime import Result
 from bridge.post import PostKind
 from bridge.request import NO_REPLY_TEXT, Answer
@@ -69,7 +69,7 @@ async def lose_turn(
     work.put(lost)
     taken = [one for one in await work.taken(turn.id) if one.state is State.LEASED]
     for message in taken:
-        work.step(StepKind.TURN, message, turn=turn.id, state=TurnState.LOST.value, doubt=doubt)
+        work.step(StepKind.TURN, message, turn=turn.id, state=TurnState.LOST.value, doubt=doubt or None)
     if not lost.prompt_sent:
         _requeue(work, taken, due_at=work.now, reason="its turn was lost before it began")
     elif doubt is None:
@@ -85,7 +85,7 @@ async def _lost_again(work: Work, turn: Turn, taken: list[Message], reason: str)
     for message in taken:
         counted = replace(message, attempts=message.attempts + 1)
         await _try_again(work, counted, due_at=work.now, reason=reason)
-        if counted.attempts >= work.limits.attempts and not message.from_person:
+        if counted.attempts >= work.limits.attempts and message.intent is not Intent.INPUT:
             text = wording.given_up(message, counted.attempts, reason)
             await work.show(f"failure:{message.id}", turn.place, PostKind.NOTICE, text, session=turn.session)
 
