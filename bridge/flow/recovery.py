@@ -8,6 +8,7 @@ first, that is done in the session's lane, so that no slow agent keeps the bridg
 
 import asyncio
 import logging
+from functools import partial
 
 from bridge.flow.agents import Agents
 from bridge.flow.ledger import Ledger, Work
@@ -35,21 +36,22 @@ class Recovery:
 
     async def restart(self) -> None:
         """Ends the agents that an earlier bridge of this node has left, idle ones too, all at once, and takes over
-        its running turns: their leases are free, for only one bridge runs as a node."""
+        its running turns: their leases are free, for only one bridge runs as a node. Raises `Refused(unavailable)`
+        where the store cannot be written: to wait for it here would be a bridge that neither accepts nor says why."""
+        found = [turn for turn in await self._ledger.store.last_turns() if turn.node == self._ledger.node]
+        taken = [await self._ledger.do(partial(_take_over, turn=turn)) if turn.live else None for turn in found]
         async with asyncio.TaskGroup() as recovering:
-            for turn in await self._ledger.store.last_turns():
-                if turn.node == self._ledger.node:
-                    recovering.create_task(self._recover(turn))
+            for turn, own in zip(found, taken, strict=True):
+                recovering.create_task(self._recover(turn, own))
 
     async def reclaim(self, turn: Turn) -> None:
         """Takes over a turn whose lease has lapsed."""
         # One that runs here is late with its renewal, as after the machine slept: it is not lost.
         if self._turns.current(turn.session) is None:
             log.warning("%s: the lease of its turn has lapsed, and is taken over", turn.session)
-            await self._recover(turn)
+            await self._recover(turn, await self._ledger.surely(partial(_take_over, turn=turn)))
 
-    async def _recover(self, turn: Turn) -> None:
-        taken = await self._ledger.surely(lambda work: _take_over(work, turn)) if turn.live else None
+    async def _recover(self, turn: Turn, taken: Turn | None) -> None:
         if turn.process is not None and (taken is not None or not turn.live):
             await self._agents.end(turn.process)
         if taken is None:

@@ -4,7 +4,10 @@ import asyncio
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
+import pytest
+
 from adapters.memory.store import MemoryStore
+from bridge.errors import Refused
 from bridge.limits import Limits
 from bridge.message import Outcome, State
 from bridge.ports.runtime import Prompt
@@ -272,6 +275,20 @@ async def test_a_turn_has_its_time_to_end_when_the_bridge_leaves() -> None:
     assert (await on.request(sent.message_id)).state is Answer.ANSWERED
     assert (await on.message(behind.message_id)).state is State.QUEUED
     assert all(agent.closed for agent in on.runtime.agents)
+
+
+async def test_a_bridge_whose_store_cannot_be_written_does_not_wait_for_it_in_silence() -> None:
+    store = FragileStore()
+    world = World(store=store)
+    async with world.bridge() as on:
+        on.agent("career", hanging(on))
+        await on.send("career", "pay the bill")
+        await on.quiet()
+        store.down = True
+    with pytest.raises(ExceptionGroup) as ended:
+        async with world.bridge():
+            pass
+    assert ended.group_contains(Refused, match="out of reach")
 
 
 async def test_a_bridge_that_starts_while_the_store_is_slow_to_come_finds_everything() -> None:

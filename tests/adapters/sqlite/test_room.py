@@ -2,9 +2,7 @@
 
 import logging
 import os
-import shutil
 import stat
-import subprocess
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from bridge.ids import MessageId, TurnId
 from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.ports.store import Change
 from tests.contracts.entities import CAREER, message, post, request, update
+from tests.fakes.small_disk import fill, small_disk
 
 MIB = 1 << 20
 
@@ -24,14 +23,8 @@ MIB = 1 << 20
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 40 MiB of its own."""
-    mount = shutil.which("mount")
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    options = ["-t", "tmpfs", "-o", "size=40m", "tmpfs", str(folder)]
-    if mount is None or subprocess.run([mount, *options], capture_output=True, check=False).returncode:
-        pytest.skip("it takes a right to mount file systems")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    with small_disk(tmp_path / "disk", 40) as disk:
+        yield disk
 
 
 @pytest.fixture
@@ -46,18 +39,6 @@ async def store(disk: Path, ballast: Ballast) -> AsyncIterator[SqliteStore]:
     store = await open_store(disk / "tieline.db", ballast=ballast)
     yield store
     await store.close()
-
-
-def fill(disk: Path) -> Path:
-    """Takes all the room that there is."""
-    filler = disk / "filler"
-    with filler.open("wb", buffering=0) as file:
-        try:
-            while file.write(b"x" * 4_096):
-                pass
-        except OSError:
-            pass
-    return filler
 
 
 async def until_refused(store: SqliteStore) -> Refused:
