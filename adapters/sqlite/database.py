@@ -41,6 +41,12 @@ class Database(aiosqlite.Connection):
         result: _T = await self._execute(work, self._connection)  # type: ignore[no-untyped-call]
         return result
 
+    def post(self, work: Callable[[sqlite3.Connection], None]) -> None:
+        """Hands over work that answers by itself, and must not raise: its answer need not pass through a future."""
+        if self._connection is None:
+            raise sqlite3.ProgrammingError("the database is closed")
+        self._tx.put_nowait((None, partial(work, self._connection)))
+
 
 def connect(path: Path, busy_timeout_s: float) -> sqlite3.Connection:
     return sqlite3.connect(path, timeout=busy_timeout_s, isolation_level=None, cached_statements=256)

@@ -1,19 +1,21 @@
 """A change as statements and rows: planned in its caller's task, run by the writer with all that wait beside it."""
 
 import sqlite3
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from adapters.sqlite.codec import columns_of, row_of
 from adapters.sqlite.queries import SQL, numbered
 from bridge.errors import Code, Conflict, IllegalMove, Refused
 from bridge.ports.store import Change, InboxRoom
 
+_T = TypeVar("_T")
+
 Row = tuple[object, ...]
+_Rows = dict[str, list[Row]]
+"""The rows of each statement, so that one `executemany` runs them."""
 
 _FAULTS = (
     sqlite3.IntegrityError,
@@ -75,24 +77,22 @@ def store_plans(connection: sqlite3.Connection, plans: Sequence[Plan]) -> list[E
     Only when that does not go well each is stored by itself, in a savepoint, so that the others come to no harm.
     """
     try:
-        with _transaction(connection):
-            _apply(connection, plans)
+        _in_transaction(connection, lambda: _apply(connection, plans))
     except (Conflict, *_FAULTS):
-        with _transaction(connection):
-            return [_store(connection, one) for one in plans]
+        return _in_transaction(connection, lambda: [_store(connection, one) for one in plans])
     return [None] * len(plans)
 
 
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+def _in_transaction(connection: sqlite3.Connection, work: Callable[[], _T]) -> _T:
     _rollback(connection)  # What is left of one whose own rollback failed.
     connection.execute("BEGIN IMMEDIATE")
     try:
-        yield
+        result = work()
         connection.execute("COMMIT")
     except BaseException:
         _rollback(connection)
         raise
+    return result
 
 
 def _store(connection: sqlite3.Connection, one: Plan) -> Exception | None:
@@ -110,25 +110,31 @@ def _store(connection: sqlite3.Connection, one: Plan) -> Exception | None:
 def _apply(connection: sqlite3.Connection, plans: Sequence[Plan]) -> None:
     """Of several plans, a guard must hold against what the others write too, and is looked at once they have: where
     two each guard what the other writes, one at most may pass. The counts of room are those after all of them."""
-    guards = [guard for one in plans for guard in one.guards]
+    deletes: _Rows = {}
+    updates: _Rows = {}
+    inserts: _Rows = {}
+    limits: dict[tuple[str, Row], int] = {}
+    guards: list[tuple[str, Row, int]] = []
+    for one in plans:
+        for gathered, each in ((deletes, one.deletes), (updates, one.updates), (inserts, one.inserts)):
+            for statement, row in each:
+                gathered.setdefault(statement, []).append(row)
+        guards.extend(one.guards)
+        for count, key, limit in one.checks:
+            limits[count, key] = min(limit, limits.get((count, key), limit))
     if len(plans) == 1:
         _check_guards(connection, guards)
-    _run(connection, (each for one in plans for each in one.deletes))
-    for part in ((each for one in plans for each in one.updates), (each for one in plans for each in one.inserts)):
-        for statement, expected, hit in _run(connection, part):
-            if hit != expected:
+    for statement, rows in deletes.items():
+        connection.executemany(statement, rows)
+    for written in (updates, inserts):
+        for statement, rows in written.items():
+            if connection.executemany(statement, rows).rowcount != len(rows):
                 raise Conflict(f"{statement.partition('(')[0]}: a version has moved on")
     if len(plans) > 1:
         _check_guards(connection, guards)
-    _check_counts(connection, plans)
-
-
-def _run(connection: sqlite3.Connection, each: Iterable[tuple[str, Row]]) -> list[tuple[str, int, int]]:
-    """Runs each statement once for all its rows: how many it was for, and how many it hit."""
-    rows: dict[str, list[Row]] = defaultdict(list)
-    for statement, row in each:
-        rows[statement].append(row)
-    return [(name, len(those), connection.executemany(name, those).rowcount) for name, those in rows.items()]
+    for (count, key), limit in limits.items():
+        if connection.execute(count, key).fetchone()[0] > limit:
+            raise Conflict(f"{key}: more than {limit}")
 
 
 def _check_guards(connection: sqlite3.Connection, guards: Iterable[tuple[str, Row, int]]) -> None:
@@ -136,16 +142,6 @@ def _check_guards(connection: sqlite3.Connection, guards: Iterable[tuple[str, Ro
         found = connection.execute(statement, key).fetchone()
         if (found[0] if found else 0) != version:
             raise Conflict(f"{key}: not at version {version} any more")
-
-
-def _check_counts(connection: sqlite3.Connection, plans: Iterable[Plan]) -> None:
-    limits: dict[tuple[str, Row], int] = {}
-    for one in plans:
-        for count, key, limit in one.checks:
-            limits[count, key] = min(limit, limits.get((count, key), limit))
-    for (count, key), limit in limits.items():
-        if connection.execute(count, key).fetchone()[0] > limit:
-            raise Conflict(f"{key}: more than {limit}")
 
 
 def _told(error: Exception) -> Exception:

@@ -5,8 +5,9 @@ So the sync is the window in which changes gather, and no timer is needed.
 
 import asyncio
 import logging
+import sqlite3
 from collections import deque
-from functools import partial
+from collections.abc import Sequence
 
 from adapters.sqlite.database import Database
 from adapters.sqlite.plan import Plan, store_plans
@@ -14,58 +15,67 @@ from bridge.errors import Code, Refused
 
 _log = logging.getLogger(__name__)
 
-BATCH = 256
+BATCH = 128
+"""Where more wait, their callers and the disk work at the same time."""
+
+_Batch = Sequence[tuple[Plan, "asyncio.Future[None]"]]
 
 
 class Writer:
-    """Must be made where a loop runs; `close` it before its database."""
+    """Must be made where a loop runs; `close` it before its database.
+
+    A batch goes to the database's thread and comes back without a task and without a future of its own: a lone change
+    waits for two looks of the loop less.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._loop = asyncio.get_running_loop()
         self._waiting: deque[tuple[Plan, asyncio.Future[None]]] = deque()
-        self._something = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
         self._closed = False
         self._trouble: str | None = None
-        self._task = asyncio.create_task(self._run(), name="sqlite-writer")
 
     async def write(self, plan: Plan) -> None:
         """Returns once the plan is on disk. Raises what is wrong with it, or `Refused(unavailable)`."""
         if self._closed:
             raise Refused(Code.UNAVAILABLE, "the store is closed")
-        done = asyncio.get_running_loop().create_future()
+        done = self._loop.create_future()
         self._waiting.append((plan, done))
-        self._something.set()
+        if self._idle.is_set():
+            self._idle.clear()
+            self._loop.call_soon(self._begin)
         await done
 
     async def close(self) -> None:
         """Stores what was handed over before, and takes no more."""
         self._closed = True
-        self._something.set()
-        await self._task
+        await self._idle.wait()
 
-    async def _run(self) -> None:
-        while self._waiting or not self._closed:
-            await self._something.wait()
-            self._something.clear()
-            while self._waiting:
-                batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
-                await self._store(batch)
-                # Whoever was answered may have more at once: it joins those that wait, and misses nothing by a hair.
-                await asyncio.sleep(0)
-
-    async def _store(self, batch: list[tuple[Plan, asyncio.Future[None]]]) -> None:
+    def _begin(self) -> None:
+        if not self._waiting:
+            self._idle.set()
+            return
+        batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
         try:
-            wrong = await self._database.run(partial(store_plans, plans=[plan for plan, _ in batch]))
+            self._database.post(lambda connection: self._store(connection, batch))
+        except sqlite3.Error as error:
+            self._loop.call_soon(self._answer, batch, error)
+
+    def _store(self, connection: sqlite3.Connection, batch: _Batch) -> None:
+        """In the thread of the database."""
+        outcome: list[Exception | None] | Exception
+        try:
+            outcome = store_plans(connection, [plan for plan, _ in batch])
         except Exception as error:  # noqa: BLE001
-            if self._trouble != (trouble := repr(error)):
-                # Once, not at each attempt: what is wrong with a disk lasts, and callers try again and again.
-                _log.exception("Nothing of a batch of %d changes was stored", len(batch))
-                self._trouble = trouble
-            wrong = [_unavailable(error) for _ in batch]
-        else:
-            if self._trouble is not None:
-                _log.warning("The database can be written again")
-                self._trouble = None
+            outcome = error
+        self._loop.call_soon_threadsafe(self._answer, batch, outcome)
+
+    def _answer(self, batch: _Batch, outcome: list[Exception | None] | Exception) -> None:
+        if full := len(self._waiting) >= BATCH:
+            self._begin()
+        wrong = self._judged(outcome, len(batch))
         for (_, done), fault in zip(batch, wrong, strict=True):
             if done.done():
                 continue  # Its caller was cancelled, and knows that it does not know.
@@ -73,6 +83,22 @@ class Writer:
                 done.set_result(None)
             else:
                 done.set_exception(fault)
+        if not full:
+            # After those that were just answered have handed over what they have next.
+            self._loop.call_soon(self._begin)
+
+    def _judged(self, outcome: list[Exception | None] | Exception, size: int) -> Sequence[Exception | None]:
+        """What is wrong with each change. What lasts is logged when it begins and when it is over, not at each
+        attempt: callers try again and again."""
+        if isinstance(outcome, Exception):
+            if self._trouble != (trouble := repr(outcome)):
+                _log.error("Nothing of a batch of %d changes was stored", size, exc_info=outcome)
+                self._trouble = trouble
+            return [_unavailable(outcome) for _ in range(size)]
+        if self._trouble is not None:
+            _log.warning("The database can be written again")
+            self._trouble = None
+        return outcome
 
 
 def _unavailable(error: Exception) -> Refused:

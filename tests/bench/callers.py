@@ -1,4 +1,5 @@
-"""Callers of the store's port, each with its next change as soon as the one before is durable."""
+"""Callers of the store's port, each with its next message as soon as the one before is durable. All messages are made
+beforehand, as the rows of the ceilings are."""
 
 import asyncio
 import time
@@ -44,35 +45,39 @@ async def _accepts(store: Store, messages: Sequence[Sequence[Message]]) -> Run:
 
 
 async def cycles(store: Store, mail: Mail, callers: int, each: int) -> Run:
-    """From each accept until its message was acknowledged. The caller's commit wakes the recipient's lane, which
-    waits for it, leases the message by a second commit and acknowledges it by a third."""
+    """Each message is accepted; that wakes the lane of its recipient, which waits for it, leases it for a turn by a
+    second commit and acknowledges it by a third. As in life, a caller goes on once its message is accepted.
+    `taken` is from accept to acknowledgement."""
     taken: list[float] = []
 
-    async def lane(lives: Sequence[Life]) -> None:
-        accepted, acknowledged = asyncio.Event(), asyncio.Event()
-
-        async def recipient() -> None:
-            for _, leased, acked in lives:
-                await accepted.wait()
-                accepted.clear()
-                await store.commit(Change(puts=(leased,)))
-                await store.commit(Change(puts=(acked,)))
-                acknowledged.set()
-
-        waiting = asyncio.create_task(recipient())
-        for queued, _, _ in lives:
+    async def caller(lives: Sequence[Life], lane: "asyncio.Queue[tuple[float, Life]]") -> None:
+        for life in lives:
             began = time.perf_counter()
-            await store.commit(Change(puts=(queued,)))
-            accepted.set()
-            await acknowledged.wait()
-            acknowledged.clear()
+            await store.commit(Change(puts=(life[0],)))
+            lane.put_nowait((began, life))
+            if callers == 1:
+                await lane.join()
+
+    async def recipient(lane: "asyncio.Queue[tuple[float, Life]]") -> None:
+        while True:
+            began, (_, leased, acked) = await lane.get()
+            await store.commit(Change(puts=(leased,)))
+            await store.commit(Change(puts=(acked,)))
             taken.append(time.perf_counter() - began)
-        await waiting
+            lane.task_done()
 
     every = [[mail.life(n) for _ in range(each)] for n in range(callers)]
+    lanes: list[asyncio.Queue[tuple[float, Life]]] = [asyncio.Queue() for _ in every]
+    waiting = [asyncio.create_task(recipient(lane)) for lane in lanes]
+    await asyncio.sleep(0)
     began = time.perf_counter()
-    await asyncio.gather(*[lane(mine) for mine in every])
-    return Run(time.perf_counter() - began, taken)
+    await asyncio.gather(*[caller(*mine) for mine in zip(every, lanes, strict=True)])
+    await asyncio.gather(*[lane.join() for lane in lanes])
+    seconds = time.perf_counter() - began
+    for lane_task in waiting:
+        lane_task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    return Run(seconds, taken)
 
 
 async def lags(seconds: float, tick_s: float = 0.001) -> list[float]:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from adapters.system import SystemClock, system_randomness
-from bridge.ids import RECEIVER, ConversationId, Ids, MessageId, SessionId, TurnId
+from bridge.ids import ConversationId, Ids, MessageId, SessionId, TurnId
 from bridge.message import Intent, Message, Origin, Outcome
 
 BODY = "What is left to do before the release? " * 8
@@ -43,9 +43,9 @@ class Mail:
     def life(self, lane: int) -> tuple[Message, Message, Message]:
         """A message as it is accepted, leased and acknowledged."""
         queued = self.message(lane)
-        now, reader = queued.accepted_at, TurnId(RECEIVER + queued.recipient)
-        leased = replace(queued.to_leased(reader, until=now + 60), read_at=now, version=1)
-        return queued, leased, replace(leased.to_settled(Outcome.ACKED, at=now), version=2)
+        leased = replace(queued.to_leased(TurnId(self._ids.new())), version=1)
+        now = queued.accepted_at
+        return queued, leased, replace(leased.to_settled(Outcome.ACKED, at=now), read_at=now, version=2)
 
 
 def recipient_of(number: int) -> SessionId:
