@@ -1,5 +1,6 @@
 """How a story ends, with a fault in it and without."""
 
+import asyncio
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -10,7 +11,7 @@ from bridge.post import Post
 from bridge.request import Request
 from bridge.turn import Turn
 from tests.faults.failing_store import FailingStore, Fault, as_store
-from tests.faults.stories import Story, rest
+from tests.faults.stories import CUT_OFF, CutOff, Story, rest
 from tests.flow.stage import session, stage
 
 Ending = Counter[tuple[object, ...]]
@@ -19,10 +20,12 @@ _SECONDS_AND_IDS = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d+ s\b")
 _COMMAND = "reply:"
 
 
-async def ending(story: Story, fault: Fault | None = None) -> Ending:
+async def ending(story: Story, fault: Fault | None = None, cut_off: CutOff | None = None) -> Ending:
     """What is stored, shown and prompted in the end, without ids and times. Which of its later revisions a post was
     shown in depends on when the chat was free, and counts not."""
-    store = FailingStore()
+    tasks = asyncio.all_tasks()
+    store = FailingStore(slow=cut_off is not None)
+    CUT_OFF.set(cut_off)
     desk, career, tool = session("desk"), session("career"), session("tool", agent=None)
     limits = Limits(stop_grace_s=0.05, progress_every_s=86_400)
     async with stage(desk, career, tool, store=as_store(store), limits=limits) as on:
@@ -34,6 +37,7 @@ async def ending(story: Story, fault: Fault | None = None) -> Ending:
         assert await on.store.live_turns() == []
         shown = [("shown", post.place, post.kind) for post in on.chat.deliveries if post.receipt is None]
         prompts = [("prompted", session) for session, _ in on.runtime.prompts]
+    assert asyncio.all_tasks() == tasks
     return Counter([*map(_essence, store.stored.values()), *shown, *prompts])
 
 
@@ -54,6 +58,21 @@ async def check(story: Story, kind: str, numbers: Iterable[int]) -> int:
         else:
             known = expected
         assert ended == known, f"call {number}: too much {dict(ended - known)}, missing {dict(known - ended)}"
+    return met
+
+
+async def check_cut_off(story: Story, steps: Iterable[int]) -> int:
+    """Cuts one call of the story off, after each of these numbers of steps as far as it has them; its caller makes it
+    again. Expects the ending of the story as it is without. Returns how many calls were cut off."""
+    expected = _wordless(await ending(story))
+    met = 0
+    for number in steps:
+        cut_off = CutOff(number)
+        ended = _wordless(await ending(story, cut_off=cut_off))
+        if not cut_off.met:
+            break
+        met += 1
+        assert ended == expected, f"step {number}: too much {dict(ended - expected)}, missing {dict(expected - ended)}"
     return met
 
 

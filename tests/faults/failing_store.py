@@ -1,5 +1,6 @@
 """A store that fails at one chosen moment, and knows what it has stored."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, cast
@@ -39,24 +40,26 @@ class Fault:
 
 
 class FailingStore:
-    """The store in memory behind a fault. It keeps the newest version of each entity that it has stored."""
+    """The store in memory behind a fault. It keeps the newest version of each entity that it has stored. A `slow` one
+    lets the others run before and after each call, as a disk would."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, slow: bool = False) -> None:
         self._store = MemoryStore()
+        self._slow = slow
         self.fault: Fault | None = None
         self.stored: dict[tuple[type, str], Message | Request | Turn | Post] = {}
-        self.steps: list[tuple[str, str]] = []
 
     async def commit(self, change: Change) -> None:
         fault = self.fault
         struck = fault is not None and fault.kind != "read" and not change.empty and fault.strikes()
         if fault is not None and struck and fault.kind == "before":
             raise fault.refusal()
+        await self._pause()
         await self._store.commit(change)
         for entity in change.puts:
             if isinstance(entity, Message | Request | Turn | Post):
                 self.stored[type(entity), entity.id] = entity
-        self.steps += [(step.step.value, step.message or "") for step in change.steps]
+        await self._pause()
         if fault is not None and struck:
             raise fault.refusal()
 
@@ -66,9 +69,16 @@ class FailingStore:
         async def read(*arguments: object) -> Any:
             if self.fault is not None and self.fault.kind == "read" and self.fault.strikes():
                 raise self.fault.refusal()
-            return await method(*arguments)
+            await self._pause()
+            found = await method(*arguments)
+            await self._pause()
+            return found
 
         return read
+
+    async def _pause(self) -> None:
+        if self._slow:
+            await asyncio.sleep(0)
 
 
 def as_store(store: FailingStore) -> Store:

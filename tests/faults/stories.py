@@ -1,9 +1,11 @@
 """Whole stories of the core, told in calls that a caller makes again where it hears that the store is unavailable."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bridge.errors import Code, Refused
 from bridge.message import Intent
@@ -20,15 +22,54 @@ BACKOFF_S = 35
 Story = Callable[[Stage], Awaitable[None]]
 
 
-async def again(call: Callable[[], Awaitable[T]]) -> T:
-    """What a caller does that was told to try again in a moment."""
+@dataclass(slots=True)
+class CutOff:
+    """One call is cut off after so many steps of the loop, counted over all calls of a story."""
+
+    steps: int
+    met: bool = False
+
+    def strikes(self) -> bool:
+        self.steps -= 1
+        return self.steps == 0
+
+
+CUT_OFF: ContextVar[CutOff | None] = ContextVar("CUT_OFF", default=None)
+
+
+async def again(call: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """What a caller does that was told to try again in a moment, or was cut off."""
     while True:
         try:
-            return await call()
+            return await _perhaps_cut_off(call())
         except Refused as refused:
             if refused.code is not Code.UNAVAILABLE:
                 raise
             await asyncio.sleep(0)
+        except _Interrupted:
+            pass
+
+
+class _Interrupted(Exception):
+    pass
+
+
+async def _perhaps_cut_off(call: Coroutine[Any, Any, T]) -> T:
+    cut_off = CUT_OFF.get()
+    if cut_off is None or cut_off.met:
+        return await call
+    running = asyncio.create_task(call)
+    try:
+        while not running.done():
+            if cut_off.strikes():
+                cut_off.met = True
+                running.cancel()
+                await asyncio.wait([running])
+                raise _Interrupted
+            await asyncio.sleep(0)
+    finally:
+        running.cancel()
+    return running.result()
 
 
 async def rest(on: Stage) -> None:

@@ -1,15 +1,17 @@
-"""A store that fails at any one moment of a story changes nothing of how the story ends: what was told to have failed
-and is done again under its key is done once, and the core goes on by itself."""
+"""A store that fails, or a caller that is cut off, at any one moment of a story changes nothing of how it ends: what
+was told to have failed and is done again under its key is done once, nothing is left running, and the core goes on."""
 
 from itertools import count
 
 import pytest
 
-from tests.faults.endings import check
+from tests.faults.endings import check, check_cut_off
 from tests.faults.stories import STORIES
 
 EVERY_READ = 11
 """Reads are many, and few differ from their neighbours; the soak takes them all."""
+EVERY_STEP = 9
+"""Likewise the steps of the loop at which a call is cut off."""
 
 
 @pytest.mark.parametrize("name", STORIES)
@@ -25,3 +27,8 @@ async def test_a_commit_that_stores_and_then_fails_changes_no_ending(name: str) 
 @pytest.mark.parametrize("name", STORIES)
 async def test_a_read_that_fails_changes_no_ending(name: str) -> None:
     assert await check(STORIES[name], "read", count(1, EVERY_READ)) > 0
+
+
+@pytest.mark.parametrize("name", STORIES)
+async def test_a_call_that_is_cut_off_and_made_again_changes_no_ending(name: str) -> None:
+    assert await check_cut_off(STORIES[name], count(1, EVERY_STEP)) > 0

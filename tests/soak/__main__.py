@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 from tests.faults.cuts import moments, recorded, survive
-from tests.faults.endings import check
+from tests.faults.endings import check, check_cut_off
 from tests.faults.kills import kill_often
 from tests.faults.stops import stop_past_lease
 from tests.faults.stories import STORIES
@@ -27,15 +27,16 @@ Part = Callable[[Path, int, float], Coroutine[None, None, str]]
 
 
 async def stories(folder: Path, seed: int, minutes: float) -> str:
-    """A store that fails at each commit and each read of each story."""
+    """A store that fails at each commit and each read of each story, and callers that are cut off at each step."""
     until = time.monotonic() + minutes * 60
-    calls, told = 0, 0
+    faults, cut_off, told = 0, 0, 0
     for story in STORIES.values():
-        for kind in ("before", "after", "read"):
-            if time.monotonic() < until:
-                calls += await check(story, kind, count(1))
-                told += 1
-    return f"{calls} faults in {told} of {3 * len(STORIES)} rounds of stories: all end as without"
+        if time.monotonic() < until:
+            for kind in ("before", "after", "read"):
+                faults += await check(story, kind, count(1))
+            cut_off += await check_cut_off(story, count(1))
+            told += 1
+    return f"{told} of {len(STORIES)} stories, {faults} failing calls, {cut_off} calls cut off: all end as without"
 
 
 async def power(folder: Path, seed: int, minutes: float) -> str:
