@@ -3,7 +3,7 @@
 import re
 
 from bridge.decision import Verb
-from bridge.ids import MessageId, Place
+from bridge.ids import MessageId, Place, SessionId
 from bridge.message import Intent, Message, Origin, State
 from bridge.ports.store import Change
 from bridge.post import Post, PostKind
@@ -14,6 +14,7 @@ from tests.simulation.archive import Before
 from tests.simulation.scenario import Misfortune
 from tests.simulation.world import World
 
+_PROMPT_S = 5.0
 _ANSWER = re.compile(r"for=(\S+) by=(\S+) ")
 
 
@@ -21,6 +22,7 @@ class Judge:
     def __init__(self, world: World) -> None:
         self._world = world
         self._queued_at: dict[MessageId, float] = {}
+        self._free_since: dict[SessionId, float] = {}
         world.store.watch(self)
 
     def __call__(self, change: Change, before: Before) -> None:
@@ -30,6 +32,8 @@ class Judge:
                     self._message(one, before[Message, one.id], change)
                 case Turn() if before[Turn, one.id] is None:
                     self._begins(one, before)
+                case Turn() | Session():
+                    self._free_since[one.session if isinstance(one, Turn) else one.id] = self._world.loop.time()
                 case Request():
                     self._request(one, before[Request, one.id])
                 case Post():
@@ -96,12 +100,22 @@ class Judge:
                 continue
             if turn.session in world.stopped and not mine.from_person:
                 world.broke("10 stop", f"{ident} of a peer runs in {turn.session}, which stands", ident, turn.session)
+            self._prompt(mine)
             rank = (not mine.from_person, mine.queued_at, mine.id)
             for one in world.archive.queued(turn.session):
                 runs = one.wake and (one.from_person or not session.rested) and one.expires_at > turn.started_at
                 # What came while the turn was being stored could not be known.
                 if runs and self._queued_at[one.id] < plan and (not one.from_person, one.queued_at, one.id) < rank:
                     world.broke("4 order", f"{ident} runs before {one.id}", ident, one.id)
+
+    def _prompt(self, message: Message) -> None:
+        """Where nothing goes wrong, nobody waits for the scan that backs up the wake-ups."""
+        world = self._world
+        if world.scenario.misfortunes or message.due_at > message.queued_at:
+            return
+        waited_s = world.loop.time() - max(self._queued_at[message.id], self._free_since.get(message.recipient, 0.0))
+        if waited_s > _PROMPT_S:
+            world.broke("prompt", f"{message.id} waited {waited_s:.0f} s for nothing", message.id, message.recipient)
 
     def _request(self, request: Request, was: Request | None) -> None:
         if was is None:

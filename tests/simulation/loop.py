@@ -72,6 +72,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._timers: list[tuple[float, int, _Call]] = []
         self._numbers = itertools.count(1)
         self._tasks: dict[asyncio.Task[Any], None] = {}
+        self._frozen: dict[Owner, None] = {}
         self.defects: list[tuple[str, BaseException | None]] = []
 
     # What asyncio asks of a loop
@@ -155,13 +156,17 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         """Nothing of the owner's runs until it is thawed; what is due meanwhile runs then, in its order."""
         if owner.held_up is None:
             owner.held_up = []
+            self._frozen[owner] = None
 
     def thaw(self, owner: Owner) -> None:
         if owner.held_up is not None:
             self._ready.extend(owner.held_up)
             owner.held_up = None
+            del self._frozen[owner]
 
     def _end_all(self) -> None:
+        for owner in list(self._frozen):
+            self.thaw(owner)
         for _ in range(100):
             for task in list(self._tasks):
                 task.cancel()

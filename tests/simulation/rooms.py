@@ -115,8 +115,10 @@ def unseen(world: World) -> list[str]:
         if post.state is PostState.PENDING:
             found.append(f"{post.key} is pending still")
         elif post.state is PostState.SENT:
-            shown = world.rooms.shown[post.receipt or ""]
-            if (shown.place, shown.text) != (post.place, post.text):
+            shown = world.rooms.shown.get(post.receipt or "")
+            if shown is None:
+                found.append(f"{post.key} is said to be sent, and nobody has seen it")
+            elif (shown.place, shown.text) != (post.place, post.text):
                 found.append(f"{post.key} is shown as {shown.text!r}")
     return found
 

@@ -60,11 +60,14 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
+    """A commit takes `latency_s` at most where nothing goes wrong."""
+
     seed: int
     members: tuple[Member, ...]
     misfortunes: frozenset[Misfortune]
     nodes: int
     messages: int
+    latency_s: float
     limits: Limits
     unattended: frozenset[Place]
 
@@ -110,6 +113,7 @@ def scenario(seed: int, *, sessions: int, messages: int, nodes: int) -> Scenario
         misfortunes=frozenset(one for one in Misfortune if chance.random() < share),
         nodes=chance.randint(1, nodes),
         messages=messages,
+        latency_s=chance.choice((0.004, 0.004, 0.2)),
         limits=Limits(
             max_chars=400,
             inbox=chance.choice((5, 50)),

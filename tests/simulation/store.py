@@ -63,6 +63,9 @@ def _told(change: Change, before: Before) -> Iterable[str]:
                 pass
 
 
+_FAST_S = 0.01
+
+
 class Cut(BaseException):
     """Whoever asks is dead: nothing of it reaches anybody any more. No boundary of the core may hold it up."""
 
@@ -73,6 +76,7 @@ class Lifeline:
     def __init__(self, world: World, name: str) -> None:
         self._world = world
         self._chance = world.scenario.chance(f"store/{name}")
+        self._latency_s = world.scenario.latency_s
         self.cut = False
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
@@ -98,9 +102,9 @@ class Lifeline:
         if self._world.suffers(Misfortune.SLOW_STORE) and draw > 0.998:
             await asyncio.sleep(20 * self._chance.random())
         elif writes:
-            await asyncio.sleep(0.004 * draw)
+            await asyncio.sleep(self._latency_s * draw)
         elif draw < 0.3:
-            await asyncio.sleep(0)
+            await asyncio.sleep(self._latency_s * draw if self._latency_s > _FAST_S else 0)
         self._live()
         away = self._world.out_of_reach_until > self._world.loop.time()
         if away or (self._world.suffers(Misfortune.REFUSALS) and self._chance.random() < 0.003):
