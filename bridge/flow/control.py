@@ -5,6 +5,7 @@ from dataclasses import replace
 from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
 from bridge.flow.ledger import Ledger, Work
+from bridge.flow.recovery import Recovery
 from bridge.flow.settlement import close, decided, settle, show_status
 from bridge.flow.turns import Turns
 from bridge.ids import ConversationId, MessageId, SessionId
@@ -13,9 +14,10 @@ from bridge.request import Answer
 
 
 class Control:
-    def __init__(self, ledger: Ledger, turns: Turns, agents: Agents) -> None:
+    def __init__(self, ledger: Ledger, turns: Turns, recovery: Recovery, agents: Agents) -> None:
         self._ledger = ledger
         self._turns = turns
+        self._recovery = recovery
         self._agents = agents
 
     async def stop(self, session: SessionId, *, everything: bool = False) -> tuple[bool, int]:
@@ -38,7 +40,11 @@ class Control:
             return cancelled
 
         cancelled = await self._ledger.do(body)
-        return await self._turns.stop(session), cancelled
+        return await self._stop(session), cancelled
+
+    async def _stop(self, session: SessionId) -> bool:
+        """Ends the running turn, whichever bridge runs it."""
+        return await self._turns.stop(session) or await self._recovery.stop(session)
 
     async def resume(self, session: SessionId) -> bool:
         """Lets a stopped or paused session take work again, and at once what waits to be tried again. False
@@ -76,7 +82,7 @@ class Control:
             return failed
 
         with self._turns.held(session):
-            await self._turns.stop(session)
+            await self._stop(session)
             await self._agents.retire(session)
             failed = await self._ledger.surely(body)
         self._ledger.wake.lane(session)

@@ -91,7 +91,7 @@ class Exchange:
         self._outbox = Outbox(self._ledger, self._hints)
         admission = Admission(self._ledger, policy)
         self.directory = Directory(self._ledger, policy, self._agents, self._turns, profile)
-        self.control = Control(self._ledger, self._turns, self._agents)
+        self.control = Control(self._ledger, self._turns, self._recovery, self._agents)
         self._admission = admission
         self._mailbox = Mailbox(self._ledger, self._hints)
         self._replies = Replies(self._ledger, admission, waits, self._hints)

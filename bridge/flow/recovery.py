@@ -12,8 +12,8 @@ from functools import partial
 
 from bridge.flow.agents import Agents
 from bridge.flow.ledger import Ledger, Work
-from bridge.flow.turn_end import lose_turn
-from bridge.flow.turns import Turns
+from bridge.flow.turn_end import end_turn, lose_turn
+from bridge.flow.turns import STOPPED, Turns
 from bridge.ids import SessionId
 from bridge.turn import Turn
 
@@ -51,6 +51,21 @@ class Recovery:
             log.warning("%s: the lease of its turn has lapsed, and is taken over", turn.session)
             await self._recover(turn, await self._ledger.surely(partial(_take_over, turn=turn)))
 
+    async def stop(self, session: SessionId) -> bool:
+        """Ends a turn that is not under way here: a person's stop outranks the lease of another bridge. False where
+        there is none."""
+        turn = await self._ledger.store.live_turn(session)
+        if turn is None or (turn.node == self._ledger.node and self._turns.opened(session)):
+            return False
+        taken = await self._ledger.surely(partial(_take_over, turn=turn, lapsed=False))
+        if taken is None:
+            return False
+        self._undecided.pop(session, None)
+        if taken.process is not None:
+            await self._agents.end(taken.process)
+        await self._ledger.surely(lambda work: end_turn(work, taken, STOPPED))
+        return True
+
     async def _recover(self, turn: Turn, taken: Turn | None) -> None:
         if turn.process is not None and (taken is not None or not turn.live):
             await self._agents.end(turn.process)
@@ -64,12 +79,13 @@ class Recovery:
             await self._ledger.surely(lambda work: lose_turn(work, taken, doubt=doubt))
 
 
-async def _take_over(work: Work, turn: Turn) -> Turn | None:
-    """None where the turn has ended meanwhile, or its lease was renewed or taken over by somebody else."""
+async def _take_over(work: Work, turn: Turn, *, lapsed: bool = True) -> Turn | None:
+    """None where the turn has ended meanwhile, or was taken over by somebody else; and where another bridge leases it
+    still, unless it need not have `lapsed`."""
     current = await work.turn(turn.id)
     if current is None or not current.live or current.epoch != turn.epoch:
         return None
-    if current.node != work.ledger.node and not current.lapsed(work.now):
+    if lapsed and current.node != work.ledger.node and not current.lapsed(work.now):
         return None
     taken = current.taken_over(work.ledger.node, work.now + work.limits.lease_s)
     work.put(taken)

@@ -27,7 +27,7 @@ from bridge.trace import StepKind
 from bridge.turn import Failure, FailureKind, Process, Turn, TurnState
 
 _T = TypeVar("_T")
-_STOPPED = Result("", "cancelled", cancelled=True)
+STOPPED = Result("", "cancelled", cancelled=True)
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ class Turns:
         run.turn = turn
         try:
             result = await self._kept(run, turn, self._guarded(run, turn))
-            await self._end(turn, _STOPPED if result is None else result)
+            await self._end(turn, STOPPED if result is None else result)
         finally:
             if run.agent is not None and not run.agent.alive:
                 await self._agents.retire(turn.session)
@@ -80,7 +80,7 @@ class Turns:
             asking = replayed_doubt(self._ledger, self._agents, turn, partial(self._born, turn))
             doubt = await self._kept(run, turn, asking)
             if run.stopped:
-                await self._end(turn, _STOPPED)
+                await self._end(turn, STOPPED)
             else:
                 await self._ledger.surely(lambda work: lose_turn(work, turn, doubt=doubt))
         finally:
@@ -129,6 +129,10 @@ class Turns:
         """The turn that this node runs for the session, as it was when it began."""
         run = self._runs.get(session)
         return run.turn if run is not None else None
+
+    def opened(self, session: SessionId) -> bool:
+        """Whether a turn of the session is under way here, or its lane looks whether one may be."""
+        return session in self._runs
 
     def running(self) -> int:
         return sum(run.turn is not None for run in self._runs.values())
@@ -183,7 +187,7 @@ class Turns:
         listener = _Listener(self._ledger, self._questions, turn)
         prompt = await self._ledger.surely(lambda work: self._prompted(work, turn, agent))
         if run.stopped or prompt is None:
-            return _STOPPED
+            return STOPPED
         async with asyncio.TaskGroup() as group:
             showing = group.create_task(listener.progress.run())
             try:

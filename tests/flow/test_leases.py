@@ -461,3 +461,22 @@ async def test_a_reader_that_acknowledges_late_is_heard_while_nobody_else_has_it
         await on.clock.advance(2 * LEASE_S)
         assert await on.exchange.ack(await on.shell("tool"), [sent.message_id]) == [sent.message_id]
         assert (await on.message(sent.message_id)).outcome is Outcome.ACKED
+
+
+async def test_a_stop_that_is_heard_by_one_bridge_ends_the_turn_that_another_runs() -> None:
+    async with two_bridges() as (one, other):
+        worker = Worker(one)
+        one.agent("career", worker)
+        sent = await one.send("career", "a long task")
+        await worker.began.wait()
+        turn = await live(one)
+        await other.say("career", "/stop")
+        await other.chat.seen("room:career", "The turn is stopped.")
+        ended = await one.store.turn(turn.id)
+        assert ended is not None
+        assert ended.state is TurnState.CANCELLED
+        assert (await one.message(sent.message_id)).state is State.PARKED
+        assert other.runtime.ended_processes == [turn.process]
+        worker.go_on.set()
+        await settled()
+        assert (await one.request(sent.message_id)).state is Answer.OPEN
