@@ -6,7 +6,9 @@ from typing import Any, TypeVar
 
 from bridge.errors import Refused
 from bridge.flow.exchange import Exchange
+from bridge.flow.outbox import Outbox
 from bridge.ids import NodeId
+from bridge.ports.chat import Chat
 from bridge.ports.runtime import Runtime
 from policy.decide import Rules
 from tests.simulation.loop import Owner
@@ -67,8 +69,14 @@ class Life:
         )
         ledger = self.exchange._ledger
         ledger.wake = UnsureWake(ledger.wake, world, world.scenario.chance(f"wakes/{name}"))
+        self.exchange._outbox.run = self._posts  # type: ignore[method-assign]
         patch(self.exchange)
         self.task = world.loop.create_task(self._live(), context=self.owner.context)
+
+    async def _posts(self, chat: Chat) -> None:
+        """One bridge at a time posts in the rooms, as one polls a token; its death, and nothing else, makes room."""
+        async with self._world.token:
+            await Outbox.run(self.exchange._outbox, chat)
 
     async def _live(self) -> None:
         async with self.exchange:

@@ -44,6 +44,7 @@ class World:
         self.misfortunes = scenario.misfortunes
         self.healing = False
         self.heals = asyncio.Event()
+        self.token = asyncio.Lock()
         self.broken: Broken | None = None
         self._run: asyncio.Task[None] | None = None
         self.out_of_reach_until = 0.0
