@@ -1,8 +1,9 @@
 """What the store in memory keeps, and how a change is checked as a whole before it is applied."""
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, fields, replace
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from adapters.memory.index import GOING, Index
@@ -20,6 +21,7 @@ from bridge.turn import Turn
 
 _T = TypeVar("_T")
 _Rows = dict[type, dict[object, Any]]
+_GETTERS: dict[type, Callable[[Any], tuple[Any, ...]]] = {}
 _PLAIN = (bool, int, float)
 
 
@@ -127,8 +129,7 @@ def _check_distinct(values: list[Any], what: str) -> None:
 def _check_content(row: Any) -> None:
     """Raises for what no database could hold: text that is no Unicode, and a state that contradicts itself."""
     try:
-        for name in row.__dataclass_fields__:
-            value = getattr(row, name)
+        for value in _values_of(row):
             if isinstance(value, str):
                 value.encode()
             elif value and not isinstance(value, _PLAIN):
@@ -145,6 +146,13 @@ def _check_content(row: Any) -> None:
         sound = not isinstance(row, Turn) or row.live == (row.ended_at is None)
     if not sound:
         raise IllegalMove(f"{type(row).__name__} {key_of(row)}: its state contradicts its fields")
+
+
+def _values_of(row: Any) -> tuple[Any, ...]:
+    kind = type(row)
+    if kind not in _GETTERS:
+        _GETTERS[kind] = attrgetter(*(field.name for field in fields(row)))
+    return _GETTERS[kind](row)
 
 
 def key_of(row: Any) -> object:

@@ -143,7 +143,7 @@ def _member(number: int, of: int, chance: random.Random) -> Member:
     places = [Place(f"{SCHEME}:{handle}")]
     if chance.random() < 0.15:
         places.append(Place(f"{SCHEME}:{handle}-too"))
-    if chance.random() < 0.15:
+    if chance.random() < 0.4:
         places.clear()
     return Member(ident, group, tuple(places), agent="embedding" if chance.random() < 0.15 else "pulling")
 

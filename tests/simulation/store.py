@@ -103,7 +103,7 @@ class Lifeline:
             await asyncio.sleep(20 * self._chance.random())
         elif writes:
             await asyncio.sleep(self._latency_s * draw)
-        elif draw < 0.3:
+        elif draw < 0.15:
             await asyncio.sleep(self._latency_s * draw if self._latency_s > _FAST_S else 0)
         self._live()
         away = self._world.out_of_reach_until > self._world.loop.time()
