@@ -22,7 +22,7 @@ demo: $(READY) ## show a handoff between two agents and back, without any accoun
 test: $(READY_DEV) ## run the tests; COVERAGE=yes measures bridge/ and policy/, ARGS=… goes to pytest
 	$(BIN)/python -m pytest -n auto --dist worksteal $(if $(COVERAGE),--cov) $(ARGS)
 
-soak: $(READY_DEV) ## kills, power cuts and failing stores in numbers; ARGS="kills --minutes 5" runs a part alone
+soak: $(READY_DEV) ## kills, power cuts, failing stores and simulated ones in numbers; ARGS="kills --minutes 5" runs a part alone
 	$(BIN)/python -m tests.soak $(ARGS)
 
 bench: $(READY_DEV) ## measure the store beside its disk, into build/bench; ARGS=--quick takes seconds

@@ -136,13 +136,15 @@ def _defects(world: World) -> Iterator[None]:
                 )
 
     logger, handler = logging.getLogger("bridge"), Defects(logging.ERROR)
-    level, propagates = logger.level, logger.propagate
+    level, propagates, disabled = logger.level, logger.propagate, logger.manager.disable
     logger.addHandler(handler)
     logger.setLevel(logging.ERROR)
     logger.propagate = False
+    logging.disable(logging.NOTSET)
     try:
         yield
     finally:
         logger.removeHandler(handler)
         logger.setLevel(level)
         logger.propagate = propagates
+        logging.disable(disabled)

@@ -17,10 +17,12 @@ from tests.faults.endings import check, check_cut_off
 from tests.faults.kills import kill_often
 from tests.faults.stops import stop_past_lease
 from tests.faults.stories import STORIES
+from tests.simulation.many import Sizes, many
 
 CUTS, CUTS_A_RUN = 500, 50
 STOPS, STOPS_A_RUN = 200, 40
 KILLS = 1_000
+SEEDS = 10_000
 
 Part = Callable[[Path, int, float], Coroutine[None, None, str]]
 """Runs in a folder of its own, from a seed, for some minutes at most. Returns its figures; raises `AssertionError`."""
@@ -63,6 +65,15 @@ async def stops(folder: Path, seed: int, minutes: float) -> str:
     return f"{outcomes.total()} stops past the lease, {dict(outcomes)}: no stale write accepted"
 
 
+async def simulation(folder: Path, seed: int, minutes: float) -> str:
+    """Simulated nodes in bad weather, each from a seed of its own."""
+    sizes, done, turns = Sizes(), 0, 0
+    for report in many(range(seed, seed + SEEDS), sizes, minutes=minutes):
+        assert report.broken is None, sizes.told(report)
+        done, turns = done + 1, turns + report.turns
+    return f"{done} seeds with {turns} turns: no invariant broken"
+
+
 async def kills(folder: Path, seed: int, minutes: float) -> str:
     """Sudden deaths of a bridge under load."""
     report = await kill_often(folder, kills=KILLS, seed=seed, minutes=minutes, look_every=20)
@@ -76,7 +87,7 @@ async def kills(folder: Path, seed: int, minutes: float) -> str:
     )
 
 
-PARTS: dict[str, Part] = {part.__name__: part for part in (stories, power, stops, kills)}
+PARTS: dict[str, Part] = {part.__name__: part for part in (stories, power, stops, kills, simulation)}
 
 
 def main() -> int:
