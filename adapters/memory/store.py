@@ -6,13 +6,13 @@ from typing import Any, TypeVar
 from adapters.memory.index import GOING
 from adapters.memory.removal import remove
 from adapters.memory.tables import Tables
-from bridge.conversation import Conversation, Pair
+from bridge.conversation import Conversation, Pair, pair_of
 from bridge.decision import Verdict
 from bridge.errors import Code, Refused
 from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId, scheme_of
 from bridge.intake import Update
 from bridge.message import Intent, Message, State
-from bridge.ports.store import Change, Key
+from bridge.ports.store import Change, Key, Parties
 from bridge.post import Post, PostKind
 from bridge.request import Request
 from bridge.session import Binding, Session
@@ -55,6 +55,19 @@ class MemoryStore:
     async def places(self, session: SessionId) -> list[Binding]:
         return self._all(
             Binding, lambda bound: bound.session == session, by=lambda bound: (bound.bound_at, bound.place)
+        )
+
+    async def parties(self, sender: SessionId, recipient: SessionId | None) -> Parties:
+        to = recipient or SessionId("")
+        return Parties(
+            sender=await self.session(sender),
+            recipient=await self.session(to),
+            pair=await self.pair(*pair_of(sender, to)),
+            inbox=await self.inbox_size(to),
+            open_requests=len(await self.open_requests_of(sender)),
+            busy=await self.live_turn(to) is not None,
+            places=await self.places(to),
+            sender_places=await self.places(sender),
         )
 
     # Messages

@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 
 
 class Reader:
-    """Every read is one statement, run and decoded in the connection's thread.
+    """Every read is one statement, run and decoded in the connection's thread; a visit may hold several.
 
     An unreadable row is left out of lists, so that it blocks nothing behind it, and is logged once; asked for
     by itself it is `Refused(unavailable)`. Text that cannot be stored is found nowhere.
@@ -26,34 +26,17 @@ class Reader:
         self._database = database
         self._set_aside: set[tuple[type, str]] = set()
 
-    async def one(self, kind: type[_T], query: str, **parameters: object) -> _T | None:
-        def work(connection: sqlite3.Connection) -> _T | None:
-            columns, rows = _fetch(connection, query, parameters)
-            return entity_of(kind, columns)(rows[0]) if rows else None  # type: ignore[arg-type]
-
+    async def visit(self, work: "Callable[[Look], _T]") -> _T:
         try:
-            return await self._run(work)
-        except Unreadable as error:
-            raise Refused(
-                Code.UNAVAILABLE,
-                f"the {kind.__name__.lower()} of {parameters} is unreadable: {error}",
-                remedy="Repair or remove that row of the database, or restore a backup.",
-            ) from error
+            return await self._database.run(lambda connection: work(Look(connection, self._set_aside)))
+        except sqlite3.Error as error:
+            raise Refused(Code.UNAVAILABLE, f"the database cannot be read: {error}") from error
+
+    async def one(self, kind: type[_T], query: str, **parameters: object) -> _T | None:
+        return await self.visit(lambda look: look.one(kind, query, **parameters))
 
     async def all(self, kind: type[_T], query: str, **parameters: object) -> list[_T]:
-        def work(connection: sqlite3.Connection) -> list[_T]:
-            columns, rows = _fetch(connection, query, parameters)
-            if not rows:
-                return []
-            entity, found = entity_of(kind, columns), []  # type: ignore[arg-type]
-            for row in rows:
-                try:
-                    found.append(entity(row))
-                except Unreadable as error:
-                    self._set_row_aside(kind, row, error)
-            return found
-
-        return await self._run(work)
+        return await self.visit(lambda look: look.all(kind, query, **parameters))
 
     async def first(self, limit: int, kind: type[_T], query: str, **parameters: object) -> list[_T]:
         """At most `limit` of them. What is unreadable stays at the head of such a list for ever, and must not
@@ -63,23 +46,54 @@ class Reader:
 
     async def value(self, query: str, **parameters: object) -> Any:
         """The first column of the first row."""
-        rows = await self.values(query, **parameters)
-        return rows[0][0] if rows else None
+        return await self.visit(lambda look: look.value(query, **parameters))
 
     async def values(self, query: str, **parameters: object) -> list[tuple[Any, ...]]:
-        return await self._run(lambda connection: _fetch(connection, query, parameters)[1])
+        return await self.visit(lambda look: look.values(query, **parameters))
+
+
+class Look:
+    """The reads of one visit, in the connection's thread."""
+
+    def __init__(self, connection: sqlite3.Connection, set_aside: set[tuple[type, str]]) -> None:
+        self._connection = connection
+        self._set_aside = set_aside
+
+    def one(self, kind: type[_T], query: str, **parameters: object) -> _T | None:
+        columns, rows = _fetch(self._connection, query, parameters)
+        try:
+            return entity_of(kind, columns)(rows[0]) if rows else None  # type: ignore[arg-type]
+        except Unreadable as error:
+            raise Refused(
+                Code.UNAVAILABLE,
+                f"the {kind.__name__.lower()} of {parameters} is unreadable: {error}",
+                remedy="Repair or remove that row of the database, or restore a backup.",
+            ) from error
+
+    def all(self, kind: type[_T], query: str, **parameters: object) -> list[_T]:
+        columns, rows = _fetch(self._connection, query, parameters)
+        if not rows:
+            return []
+        entity, found = entity_of(kind, columns), []  # type: ignore[arg-type]
+        for row in rows:
+            try:
+                found.append(entity(row))
+            except Unreadable as error:
+                self._set_row_aside(kind, row, error)
+        return found
+
+    def value(self, query: str, **parameters: object) -> Any:
+        rows = self.values(query, **parameters)
+        return rows[0][0] if rows else None
+
+    def values(self, query: str, **parameters: object) -> list[tuple[Any, ...]]:
+        return _fetch(self._connection, query, parameters)[1]
 
     def _set_row_aside(self, kind: type, row: tuple[Any, ...], error: Unreadable) -> None:
         name = (kind, str(row[0]))
         if name not in self._set_aside:
             self._set_aside.add(name)
             _log.error("The %s %s is unreadable and left out of lists: %s", kind.__name__.lower(), row[0], error)
-
-    async def _run(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
-        try:
-            return await self._database.run(work)
-        except sqlite3.Error as error:
-            raise Refused(Code.UNAVAILABLE, f"the database cannot be read: {error}") from error
 
 
 def _fetch(

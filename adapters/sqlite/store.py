@@ -15,13 +15,13 @@ from adapters.sqlite.reader import Reader
 from adapters.sqlite.removal import Removal
 from adapters.sqlite.room import Room
 from adapters.sqlite.writer import Writer
-from bridge.conversation import Conversation, Pair
+from bridge.conversation import Conversation, Pair, pair_of
 from bridge.decision import Verdict
 from bridge.errors import Code, Refused
 from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
 from bridge.intake import Update
 from bridge.message import Message
-from bridge.ports.store import Change, Key
+from bridge.ports.store import Change, Key, Parties
 from bridge.post import Post
 from bridge.request import Request
 from bridge.session import Binding, Session
@@ -100,6 +100,22 @@ class SqliteStore:
 
     async def places(self, session: SessionId) -> list[Binding]:
         return await self._reader.all(Binding, "places", session=session)
+
+    async def parties(self, sender: SessionId, recipient: SessionId | None) -> Parties:
+        to = recipient or SessionId("")
+        a, b = pair_of(sender, to)
+        return await self._reader.visit(
+            lambda look: Parties(
+                sender=look.one(Session, "session", session=sender),
+                recipient=look.one(Session, "session", session=to),
+                pair=look.one(Pair, "pair", a=a, b=b),
+                inbox=look.value("inbox_size", session=to) or 0,
+                open_requests=look.value("open_request_count", asker=sender) or 0,
+                busy=look.one(Turn, "live_turn", session=to) is not None,
+                places=look.all(Binding, "places", session=to),
+                sender_places=look.all(Binding, "places", session=sender),
+            )
+        )
 
     # Messages
     async def message(self, message: MessageId) -> Message | None:

@@ -7,14 +7,13 @@ from bridge.admission import Facts, digest, verbs_of
 from bridge.caller import Caller
 from bridge.conversation import Conversation
 from bridge.decision import Decision, Verdict
-from bridge.flow.causes import first_place
+from bridge.flow.causes import served
 from bridge.flow.ledger import Work
 from bridge.ids import ConversationId, MessageId, Place
 from bridge.message import Intent, Message, Origin, State
-from bridge.ports.store import InboxRoom, Key, OpenRequests
+from bridge.ports.store import InboxRoom, Key, OpenRequests, Parties
 from bridge.post import PostKind
 from bridge.request import Request
-from bridge.session import Session
 from bridge.trace import StepKind
 from bridge.views import Receipt, Send
 
@@ -24,13 +23,14 @@ async def accept(
     caller: Caller,
     send: Send,
     facts: Facts,
-    recipient: Session,
+    parties: Parties,
     decision: Decision,
     place: Place | None,
     acts_for: MessageId | None,
 ) -> Receipt:
     """Stores what was admitted, with its decision and its key, in the change of `work`."""
-    sender, standing, now = facts.sender, facts.standing, work.now
+    sender, recipient, standing, now = facts.sender, facts.recipient, facts.standing, work.now
+    assert recipient is not None
     ident = MessageId(work.new_id())
     conversation = facts.conversation or Conversation(
         id=standing.conversation or ConversationId(work.new_id()),
@@ -83,7 +83,7 @@ async def accept(
         work.key(Key(sender.id, send.key, digest(send, recipient.id), ident))
     _record(work, caller, send, message, decision)
     receipt = await receipt_of(work, message, duplicate=False)
-    await _show(work, message, recipient, receipt)
+    await _show(work, message, parties, receipt)
     work.then(lambda: work.wake.mail(recipient.id))
     if message.wake:
         work.then(lambda: work.wake.lane(recipient.id))
@@ -152,17 +152,18 @@ def _record(work: Work, caller: Caller, send: Send, message: Message, decision: 
     )
 
 
-async def _show(work: Work, message: Message, recipient: Session, receipt: Receipt) -> None:
+async def _show(work: Work, message: Message, parties: Parties, receipt: Receipt) -> None:
     """Both places show a handoff, and whether it has to wait."""
-    busy = await work.store.live_turn(recipient.id) is not None
+    recipient = parties.recipient
+    assert recipient is not None
     obstacle = wording.obstacle(recipient, by_person=message.from_person)
     wake = message.wake and recipient.runs
-    status = wording.queued_status(receipt.position, wake=wake, busy=busy, obstacle=obstacle)
+    status = wording.queued_status(receipt.position, wake=wake, busy=parties.busy, obstacle=obstacle)
     line = wording.sent_line(message.recipient, message.text, status)
     await work.show(f"handoff:{message.id}:from", message.place, PostKind.HANDOFF, line, message=message.id)
     await work.show(
         f"handoff:{message.id}:to",
-        await first_place(work, message.recipient),
+        served(work, parties.places),
         PostKind.HANDOFF,
         wording.received_line(message, status),
         message=message.id,

@@ -4,17 +4,18 @@ from dataclasses import replace
 
 from bridge.admission import PERSON_RULE, Facts, admit, digest, may_send, shape, verbs_of
 from bridge.caller import Caller
+from bridge.conversation import Pair, pair_of
 from bridge.decision import Decision, Effect, Verb, party
 from bridge.errors import Code, Refused
 from bridge.flow.acceptance import accept, receipt_of
 from bridge.flow.causes import causes_of, mark_begun, place_for, replied_to
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.refusal import refuse, refuse_early
-from bridge.ids import Place, SessionId, address, profile_of
+from bridge.ids import SessionId, address, profile_of
 from bridge.loops import stand
 from bridge.message import Origin
 from bridge.ports.policy import Policy
-from bridge.session import Session
+from bridge.session import Binding, Session
 from bridge.views import Receipt, Send
 
 
@@ -40,15 +41,15 @@ class Admission:
         return outcome
 
     async def _admit(self, work: Work, caller: Caller, send: Send, circle: bool) -> Receipt | Refused:
-        sender = await work.session(caller.session)
+        to = address(send.to.strip(), profile_of(caller.session))
+        parties = await work.store.parties(caller.session, to)
+        sender, recipient = parties.sender, parties.recipient
         if sender is None:
             return Refused(Code.UNKNOWN_SESSION, "the sending session does not exist")
         if refused := shape(send, work.limits) or may_send(sender):
             return refuse_early(work, caller, send, refused)
-        to = address(send.to.strip(), profile_of(sender.id))
         if send.key is not None and (earlier := await self._earlier(work, sender.id, send, to)):
             return refuse_early(work, caller, send, earlier) if isinstance(earlier, Refused) else earlier
-        recipient = await work.session(to) if to else None
         turn = await work.turn(caller.turn) if caller.turn else None
         causes = await causes_of(work, caller, turn)
         parent = await replied_to(work, caller, send.in_reply_to)
@@ -56,10 +57,9 @@ class Admission:
             return refuse_early(work, caller, send, parent)
         standing = stand(sender.id, causes, parent)
         conversation = await work.conversation(standing.conversation) if standing.conversation else None
-        origin = self._origin(caller, sender, recipient, await self._places(recipient))
+        origin = self._origin(caller, sender, recipient, parties.places)
         acting = replace(caller, origin=origin)
-        other = recipient.id if recipient else sender.id
-        pair = await work.pair(sender.id, other)
+        pair = parties.pair or Pair(*pair_of(sender.id, recipient.id if recipient else sender.id))
         facts = Facts(
             sender=sender,
             recipient=recipient,
@@ -68,23 +68,22 @@ class Admission:
             standing=standing,
             conversation=conversation,
             pair=pair,
-            inbox=await work.store.inbox_size(recipient.id) if recipient else 0,
-            open_requests=len(await work.store.open_requests_of(sender.id)),
+            inbox=parties.inbox,
+            open_requests=parties.open_requests,
             circle=circle,
             now=work.now,
         )
         decision = admit(acting, send, facts, work.limits)
-        place = await place_for(work, caller, turn)
+        place = place_for(work, caller, turn, parties.sender_places)
         if isinstance(decision, Refused):
             if decision.code is Code.RATE_LIMITED:
                 work.put(pair.after_one_more(work.now, work.limits))
             await refuse(work, acting, send, facts, decision, place)
             return decision
-        assert recipient is not None
         if turn is not None:
             await mark_begun(work, turn)
         acts_for = turn.acts_for if turn else None
-        return await accept(work, acting, send, facts, recipient, decision, place, acts_for)
+        return await accept(work, acting, send, facts, parties, decision, place, acts_for)
 
     # Facts
 
@@ -109,12 +108,7 @@ class Admission:
             )
         return await receipt_of(work, message, duplicate=True)
 
-    async def _places(self, recipient: Session | None) -> list[Place]:
-        if recipient is None:
-            return []
-        return [binding.place for binding in await self._ledger.store.places(recipient.id)]
-
-    def _origin(self, caller: Caller, sender: Session, recipient: Session | None, places: list[Place]) -> Origin:
+    def _origin(self, caller: Caller, sender: Session, recipient: Session | None, places: list[Binding]) -> Origin:
         """A person keeps the origin `user` where that person may talk at the recipient's place too; else the
         message is the session's own, as `peer` (DESIGN §3, Visibility)."""
         if caller.origin is not Origin.USER or recipient is None:
@@ -123,9 +117,9 @@ class Admission:
             return Origin.PEER
         if caller.operator:
             return Origin.USER
-        for place in places:
-            chat = self._ledger.chat_of(place)
-            if chat is not None and caller.person is not None and chat.may_talk(caller.person, place):
+        for binding in places:
+            chat = self._ledger.chat_of(binding.place)
+            if chat is not None and caller.person is not None and chat.may_talk(caller.person, binding.place):
                 return Origin.USER
         return Origin.PEER
 

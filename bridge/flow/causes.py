@@ -1,5 +1,6 @@
 """What a caller is working on: the causes of its sends, and the place where its answers are shown."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from bridge.caller import Caller
@@ -8,6 +9,7 @@ from bridge.flow.ledger import Work
 from bridge.ids import MessageId, Place, SessionId
 from bridge.loops import Cause, cause_of
 from bridge.message import Intent, Message, Origin
+from bridge.session import Binding
 from bridge.turn import Turn
 
 
@@ -46,21 +48,23 @@ def unknown_message() -> Refused:
     return Refused(Code.UNKNOWN_MESSAGE, "no such message was sent or received here")
 
 
-async def place_for(work: Work, caller: Caller, turn: Turn | None) -> Place | None:
+def place_for(work: Work, caller: Caller, turn: Turn | None, own: Iterable[Binding]) -> Place | None:
     """Where what comes of a call is shown: where it was said, else where the turn is shown, else at the
-    caller's first place that a chat serves. A person's shell shows it itself."""
+    caller's `own` first place that a chat serves. A person's shell shows it itself."""
     if caller.place is not None:
         return caller.place
     if turn is not None and turn.place is not None:
         return turn.place
-    return await first_place(work, caller.session) if caller.origin is not Origin.USER else None
+    return served(work, own) if caller.origin is not Origin.USER else None
 
 
 async def first_place(work: Work, session: SessionId) -> Place | None:
-    for binding in await work.store.places(session):
-        if work.ledger.chat_of(binding.place) is not None:
-            return binding.place
-    return None
+    return served(work, await work.store.places(session))
+
+
+def served(work: Work, places: Iterable[Binding]) -> Place | None:
+    """The first of them that a chat serves."""
+    return next((one.place for one in places if work.ledger.chat_of(one.place) is not None), None)
 
 
 async def mark_begun(work: Work, turn: Turn) -> None:

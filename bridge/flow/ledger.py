@@ -9,7 +9,7 @@ from tenacity import AsyncRetrying, retry_if_exception
 
 from bridge.backoff import FullJitter
 from bridge.caller import Caller
-from bridge.conversation import Conversation, Pair, pair_of
+from bridge.conversation import Conversation, Pair
 from bridge.decision import Verdict
 from bridge.errors import Code, Conflict, Refused
 from bridge.ids import ConversationId, Ids, MessageId, NodeId, Place, PostId, SessionId, TurnId, scheme_of
@@ -284,10 +284,6 @@ class Work:
     async def conversation(self, conversation: ConversationId) -> Conversation | None:
         staged = self._puts.get(("conversation", conversation))
         return staged if isinstance(staged, Conversation) else await self.store.conversation(conversation)
-
-    async def pair(self, one: SessionId, other: SessionId) -> Pair:
-        a, b = pair_of(one, other)
-        return await self.store.pair(a, b) or Pair(a, b)
 
     def _staged(self, message: Message) -> Message:
         staged = self._puts.get(("message", message.id))

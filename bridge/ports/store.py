@@ -91,6 +91,21 @@ def _is_new(entity: Entity) -> bool:
     return isinstance(entity, Message | Update) and not answers
 
 
+@dataclass(frozen=True, slots=True)
+class Parties:
+    """What an admission looks at of the two that it is between. `inbox`, `places` and `busy` (it has a live turn) are
+    the recipient's, `open_requests` the sender's."""
+
+    sender: Session | None
+    recipient: Session | None
+    pair: Pair | None
+    inbox: int
+    open_requests: int
+    busy: bool
+    places: list[Binding]
+    sender_places: list[Binding]
+
+
 class Store(Protocol):
     """Reads see every change that was committed before they began. Lists are new lists, never views.
 
@@ -138,6 +153,10 @@ class Store(Protocol):
 
     async def places(self, session: SessionId) -> list[Binding]:
         """The places bound to it, the oldest first."""
+        ...
+
+    async def parties(self, sender: SessionId, recipient: SessionId | None) -> Parties:
+        """The same as the reads of each by itself give, at once. Without a recipient there is nothing of it."""
         ...
 
     # Messages

@@ -2,7 +2,7 @@
 
 from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
 from bridge.message import Intent, Message, Origin, Outcome, State
-from bridge.ports.store import Change, Store
+from bridge.ports.store import Change, Parties, Store
 from bridge.post import PostKind, PostState
 from bridge.request import Answer
 from bridge.turn import TurnState
@@ -14,6 +14,7 @@ from tests.contracts.entities import (
     TALK,
     binding,
     message,
+    pair,
     post,
     request,
     session,
@@ -411,3 +412,32 @@ async def test_a_read_sees_what_was_committed_before_it(store: Store) -> None:
         of = SessionId(f"default/s-{n}")
         await store.commit(Change(puts=[session(of)]))
         assert await store.session(of) == session(of, version=1)
+
+
+async def test_the_parties_of_an_admission_are_what_each_read_by_itself_gives(store: Store) -> None:
+    there = Place("cli:there")
+    await store.commit(
+        Change(
+            puts=[
+                session(DESK),
+                session(CAREER),
+                pair(recent=(1.0,)),
+                binding(),
+                binding(there, session=CAREER),
+                turn("t-1", session=CAREER),
+                message("m-1", recipient=CAREER),
+                request("m-1"),
+            ]
+        )
+    )
+    assert await store.parties(DESK, CAREER) == Parties(
+        sender=await store.session(DESK),
+        recipient=await store.session(CAREER),
+        pair=await store.pair(CAREER, DESK),
+        inbox=1,
+        open_requests=1,
+        busy=True,
+        places=await store.places(CAREER),
+        sender_places=await store.places(DESK),
+    )
+    assert await store.parties(FINANCE, None) == Parties(None, None, None, 0, 0, False, [], [])
