@@ -194,4 +194,9 @@ def unbound_offer(place: Place) -> str:
     return f"No session is bound to this place ({place}). An operator can bind one: /bind NAME (see /sessions)."
 
 
+SHORT_OF_ROOM = (
+    "The disk is full: nothing new is accepted until there is room, and what you write waits. "
+    "What was accepted before goes on."
+)
+ROOM_AGAIN = "The disk was full; there is room again, and new work is accepted."
 CONTEXT_LOST = "The agent no longer has its earlier context, and starts afresh."

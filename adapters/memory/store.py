@@ -36,6 +36,9 @@ class MemoryStore:
     async def close(self) -> None:
         self._closed = True
 
+    async def short(self) -> bool:
+        return False
+
     async def remove(self, before: float, keys_before: float, limit: int) -> tuple[int, bool]:
         return remove(self._open(), before, keys_before), False
 

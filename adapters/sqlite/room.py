@@ -33,8 +33,8 @@ class Room:
 
     async def write(self, change: Change) -> None:
         """As `Writer.write`."""
-        if self._short and change.admits:
-            await self._look_again()
+        if self._short and change.admits and await self.short():
+            raise self._full()
         planned = plan(change)
         try:
             await self._writer.write(planned)
@@ -46,13 +46,13 @@ class Room:
                 raise self._full() from refused
             await self._writer.write(planned)
 
-    async def _look_again(self) -> None:
+    async def short(self) -> bool:
+        """As `Store.short`."""
         async with self._changing:
             if self._short and await asyncio.to_thread(self._ballast.make):
                 self._short = False
                 _log.warning("There is room on the disk again")
-            if self._short:
-                raise self._full()
+            return self._short
 
     async def _give_way(self) -> None:
         async with self._changing:

@@ -82,6 +82,9 @@ class SqliteStore:
     async def close(self) -> None:
         await self._resources.aclose()
 
+    async def short(self) -> bool:
+        return await self._room.short()
+
     async def remove(self, before: float, keys_before: float, limit: int) -> tuple[int, bool]:
         return await self._removal.remove(before, keys_before, limit)
 

@@ -1,6 +1,7 @@
 """`tieline doctor`: looks at everything that a home stands on, and says in a line each how it is and what to do."""
 
 import argparse
+import os
 import time
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
@@ -36,6 +37,9 @@ def doctor(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 def _examined(home: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
     if not home.is_dir():
         yield fail("home", f"there is no {home}", "README.md tells how to begin; or set TIELINE_HOME.")
+        return
+    if not os.access(home, os.R_OK | os.X_OK):
+        yield fail("home", f"{home} is another user's", "Ask as that user; or set TIELINE_HOME.")
         return
     loaded = _loaded(home, environ)
     limits = loaded.limits if isinstance(loaded, Settings) else Limits()

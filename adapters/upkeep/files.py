@@ -10,11 +10,12 @@ from adapters.sqlite.ballast import BYTES, Ballast
 from adapters.upkeep.finding import Finding, fail, ok, size, warn
 
 _LITTLE = 512 << 20
+_PRIVATE = (DATABASE, f"{DATABASE}-wal", "run", "run/control.sock", "environment")
 
 
 def permissions(home: Path, secrets: list[Path]) -> Iterator[Finding]:
     """`secrets` are files that hold a token."""
-    private = [home, *(home / name for name in (DATABASE, f"{DATABASE}-wal", "run", "run/control.sock")), *secrets]
+    private = [home, *(home / name for name in _PRIVATE), *secrets]
     found = [finding for path in private if (finding := _private(path)) is not None]
     yield from found or [ok("permissions", f"{home} and what is in it are yours alone")]
 

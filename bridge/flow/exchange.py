@@ -26,6 +26,7 @@ from bridge.flow.questions import Questions
 from bridge.flow.recovery import Recovery
 from bridge.flow.reply import Replies
 from bridge.flow.retention import Retention
+from bridge.flow.shortage import Shortage
 from bridge.flow.timekeeper import Timekeeper
 from bridge.flow.turns import Turns
 from bridge.flow.waits import Waits
@@ -110,7 +111,8 @@ class Exchange:
         """Begins to deliver. Agents call back at once, so whatever serves their tools must accept by then."""
         self._hints.attach(self._dispatch.hint, self._timekeeper.at)
         self._background.append(self._tasks.create_task(self._timekeeper.run()))
-        self._background.append(self._tasks.create_task(Retention(self._ledger).run()))
+        for task in (Retention(self._ledger), Shortage(self._ledger)):
+            self._background.append(self._tasks.create_task(task.run()))
         for chat in self._chats.values():
             self._background.append(self._tasks.create_task(self._outbox.run(chat)))
         for session in (*self._recovery.undecided(), *await self._ledger.store.waiting_sessions()):
@@ -284,7 +286,7 @@ class Exchange:
             version=self._version,
             profile=self.directory.profile,
             uptime_s=round(now - self._started_at, 3),
-            store=self._store_name,
+            store=f"{self._store_name}, without room" if await store.short() else self._store_name,
             telegram=dict(health) if health is not None else None,
             sessions=len(sessions),
             turns=turns,

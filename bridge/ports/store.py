@@ -123,6 +123,10 @@ class Store(Protocol):
 
     async def close(self) -> None: ...
 
+    async def short(self) -> bool:
+        """Whether there is too little room for anything new (`Change.admits`). Looks whether there is some again."""
+        ...
+
     async def remove(self, before: float, keys_before: float, limit: int) -> tuple[int, bool]:
         """Looks at the next `limit` or so of what is older than `before`, and removes what of it has been over since
         then and is needed no more. Returns how many that were, and whether there is more to look at: after all kinds
