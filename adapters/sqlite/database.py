@@ -24,6 +24,10 @@ _WRITES = (
 )
 _ONLY_READS = ("PRAGMA query_only = ON", "PRAGMA mmap_size = 0")
 
+# The driver looks for an adapter of each None that is bound, and where there is none that takes longer than all else of
+# a row. This one gives None for None.
+sqlite3.register_adapter(type(None), dict[None, None]().get)
+
 Connect = Callable[[Path, float], sqlite3.Connection]
 """Opens a file; the number is how many seconds to wait for a foreign program that holds it."""
 
