@@ -142,8 +142,10 @@ class Message:
         """Whether it was put off until later than `now`. What never was is due, even where the clock was set back."""
         return self.due_at > max(now, self.queued_at)
 
-    def to_queued(self, *, due_at: float, reason: str | None = None) -> "Message":
-        """Whoever leases it next has not read it, whatever an earlier reader saw of it."""
+    def to_queued(self, *, due_at: float | None = None, reason: str | None = None) -> "Message":
+        """Whoever leases it next has not read it, whatever an earlier reader saw of it. Without `due_at` it is due at
+        once, and stays so where the clock is set back."""
+        due_at = self.queued_at if due_at is None else due_at
         return replace(_moved(self, State.QUEUED), due_at=due_at, turn=None, read_at=None, reason=reason)
 
     def to_leased(self, turn: TurnId, *, until: float | None = None) -> "Message":

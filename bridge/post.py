@@ -65,11 +65,13 @@ class Post:
         return self.due_at > max(now, self.created_at)
 
     def revised(self, text: str, buttons: tuple[Button, ...], *, now: float) -> "Post":
-        """A revision does not shorten the wait that the chat has imposed on what it replaces."""
+        """A revision does not shorten the wait that the chat has imposed on what it replaces; else it is due at once,
+        and stays so where the clock is set back."""
         if (text, buttons) == (self.text, self.buttons):
             return self
         attempts = self.attempts if self.state is PostState.PENDING else 0
-        due_at = max(now, self.due_at)
+        put_off = self.state is PostState.PENDING and self.waits(now)
+        due_at = self.due_at if put_off else self.created_at
         return replace(
             self, text=text, buttons=buttons, state=PostState.PENDING, due_at=due_at, attempts=attempts, error=None
         )

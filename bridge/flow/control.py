@@ -96,7 +96,7 @@ class Control:
             if message is None or message.state is not State.PARKED:
                 return "This has been decided already."
             expires_at = work.now + work.limits.message_life_s
-            work.put(replace(message.to_queued(due_at=work.now), expires_at=expires_at, attempts=0, unread=0))
+            work.put(replace(message.to_queued(), expires_at=expires_at, attempts=0, unread=0))
             await show_status(work, message, "queued again by a person")
             await decided(work, message, "run again")
             session = await work.session(message.recipient)
@@ -142,5 +142,5 @@ async def hasten(work: Work, session: SessionId) -> bool:
     """Makes due now what a session has to try again later. Returns whether there was any."""
     waiting = [message for message in await work.queue(session) if message.waits(work.now)]
     for message in waiting:
-        work.put(replace(message, due_at=work.now))
+        work.put(replace(message, due_at=message.queued_at))
     return bool(waiting)

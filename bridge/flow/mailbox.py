@@ -96,7 +96,7 @@ class Mailbox:
                     remedy="Look at the inbox without taking from it.",
                 )
             lapsed = [one for one in await work.taken(holder(caller)) if one.lapsed(work.now)]
-            again = [one.to_queued(due_at=work.now, reason=LAPSED) for one in lapsed]
+            again = [one.to_queued(reason=LAPSED) for one in lapsed]
             waiting = [one for one in await work.queue(caller.session) if not one.waits(work.now)]
             return [mail(await read(work, caller, message)) for message in (*again, *waiting)]
 

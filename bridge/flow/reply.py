@@ -191,7 +191,7 @@ async def _settle_answered(work: Work, caller: Caller, message: Message) -> None
     that moment."""
     if message.state is State.PARKED:
         await decided(work, message, "answered meanwhile")
-        message = message.to_queued(due_at=work.now)
+        message = message.to_queued()
     if message.state is State.QUEUED:
         message = await read(work, caller, message)
     if message.state is State.LEASED and message.turn == holder(caller):

@@ -57,7 +57,7 @@ class Timekeeper:
                 await settle(work, message, Outcome.EXPIRED)
         lapsed = await work.store.lapsed_leases(work.now, _BATCH)
         for message in lapsed:
-            again = message.to_queued(due_at=work.now, reason=LAPSED)
+            again = message.to_queued(reason=LAPSED)
             if work.now >= message.expires_at:
                 await settle(work, again, Outcome.EXPIRED, reason=LAPSED)
             else:

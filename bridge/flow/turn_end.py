@@ -253,6 +253,6 @@ async def _try_again(work: Work, message: Message, *, due_at: float, reason: str
 
 def _requeue(work: Work, messages: list[Message], *, due_at: float, reason: str) -> None:
     for message in messages:
-        work.put(message.to_queued(due_at=due_at, reason=reason))
+        work.put(message.to_queued(due_at=due_at if due_at > work.now else None, reason=reason))
         work.step(StepKind.TURN, message, requeued=True, reason=reason, due_in_s=round(due_at - work.now, 3))
         work.then(lambda: work.wake.at(due_at))

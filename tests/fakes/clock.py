@@ -45,6 +45,20 @@ class ManualClock:
         await settled()
 
 
+class ShiftingClock(ManualClock):
+    """One that is set forward or back, while whoever sleeps sleeps on, as on a real machine."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shift = 0.0
+
+    def now(self) -> float:
+        return super().now() + self._shift
+
+    def shift(self, seconds: float) -> None:
+        self._shift += seconds
+
+
 async def settled(rounds: int = 200) -> None:
     """Lets everything run that can run without the time's moving."""
     for _ in range(rounds):

@@ -4,12 +4,14 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 
 from bridge.limits import Limits
 from bridge.message import Message
 from bridge.post import Post
 from bridge.request import Request
 from bridge.turn import Turn
+from tests.fakes.clock import ManualClock, ShiftingClock
 from tests.faults.failing_store import FailingStore, Fault, as_store
 from tests.faults.stories import CUT_OFF, CutOff, Story, rest
 from tests.flow.stage import session, stage
@@ -20,7 +22,9 @@ _SECONDS_AND_IDS = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d+ s\b")
 _COMMAND = "reply:"
 
 
-async def ending(story: Story, fault: Fault | None = None, cut_off: CutOff | None = None) -> Ending:
+async def ending(
+    story: Story, fault: Fault | None = None, cut_off: CutOff | None = None, clock: ManualClock | None = None
+) -> Ending:
     """What is stored, shown and prompted in the end, without ids and times. Which of its later revisions a post was
     shown in depends on when the chat was free, and counts not."""
     tasks = asyncio.all_tasks()
@@ -28,7 +32,7 @@ async def ending(story: Story, fault: Fault | None = None, cut_off: CutOff | Non
     CUT_OFF.set(cut_off)
     desk, career, tool = session("desk"), session("career"), session("tool", agent=None)
     limits = Limits(stop_grace_s=0.05, progress_every_s=86_400)
-    async with stage(desk, career, tool, store=as_store(store), limits=limits) as on:
+    async with stage(desk, career, tool, store=as_store(store), limits=limits, clock=clock) as on:
         await on.quiet()
         store.fault = fault
         await story(on)
@@ -57,7 +61,22 @@ async def check(story: Story, kind: str, numbers: Iterable[int]) -> int:
             ended, known = _wordless(ended), _wordless(expected)
         else:
             known = expected
-        assert ended == known, f"call {number}: too much {dict(ended - known)}, missing {dict(known - ended)}"
+        _expect(ended, known, f"call {number}")
+    return met
+
+
+async def check_jump(story: Story, seconds: float, numbers: Iterable[int]) -> int:
+    """The clock is set forward, or back, before one commit. Returns at how many it was."""
+    expected = await ending(story)
+    met = 0
+    for number in numbers:
+        clock = ShiftingClock()
+        fault = Fault("moment", number, happens=partial(clock.shift, seconds))
+        ended = await ending(story, fault, clock=clock)
+        if not fault.met:
+            break
+        met += 1
+        _expect(ended, expected, f"commit {number}")
     return met
 
 
@@ -72,8 +91,12 @@ async def check_cut_off(story: Story, steps: Iterable[int]) -> int:
         if not cut_off.met:
             break
         met += 1
-        assert ended == expected, f"step {number}: too much {dict(ended - expected)}, missing {dict(expected - ended)}"
+        _expect(ended, expected, f"step {number}")
     return met
+
+
+def _expect(ended: Ending, expected: Ending, where: str) -> None:
+    assert ended == expected, f"{where}: too much {dict(ended - expected)}, missing {dict(expected - ended)}"
 
 
 def _wordless(ended: Ending) -> Ending:

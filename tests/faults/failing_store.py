@@ -20,12 +20,14 @@ SAID = ("database is locked", "database or disk is full", "disk I/O error")
 @dataclass(slots=True)
 class Fault:
     """The call with this number, counted from one, fails, and so do those behind it, `lasts` in all: `before` and
-    `after` say of commits whether the change is stored; `read` is of reads. `met` counts those that failed."""
+    `after` say of commits whether the change is stored; `read` is of reads. Of kind `moment`, commits go well, and
+    `happens` is what happens just before. `met` counts those that were met by it."""
 
     kind: str
     number: int
     lasts: int = 1
     met: int = 0
+    happens: Callable[[], None] = lambda: None
 
     def strikes(self) -> bool:
         self.number -= 1
@@ -52,15 +54,17 @@ class FailingStore:
     async def commit(self, change: Change) -> None:
         fault = self.fault
         struck = fault is not None and fault.kind != "read" and not change.empty and fault.strikes()
-        if fault is not None and struck and fault.kind == "before":
-            raise fault.refusal()
+        if fault is not None and struck:
+            fault.happens()
+            if fault.kind == "before":
+                raise fault.refusal()
         await self._pause()
         await self._store.commit(change)
         for entity in change.puts:
             if isinstance(entity, Message | Request | Turn | Post):
                 self.stored[type(entity), entity.id] = entity
         await self._pause()
-        if fault is not None and struck:
+        if fault is not None and struck and fault.kind == "after":
             raise fault.refusal()
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:

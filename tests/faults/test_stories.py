@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from tests.faults.endings import check, check_cut_off
+from tests.faults.endings import check, check_cut_off, check_jump
 from tests.faults.stories import STORIES
 
 EVERY_READ = 11
@@ -27,6 +27,22 @@ async def test_a_commit_that_stores_and_then_fails_changes_no_ending(name: str) 
 @pytest.mark.parametrize("name", STORIES)
 async def test_a_read_that_fails_changes_no_ending(name: str) -> None:
     assert await check(STORIES[name], "read", count(1, EVERY_READ)) > 0
+
+
+EVERY_JUMP = 3
+HOUR_S = 3_600
+PUT_OFF = {"a_life_that_ends", "a_chat_that_is_not_sure"}
+"""Whose end is due at a time of the clock, and waits for it."""
+
+
+@pytest.mark.parametrize("name", STORIES)
+async def test_a_clock_that_is_set_forward_changes_no_ending(name: str) -> None:
+    assert await check_jump(STORIES[name], HOUR_S, count(1, EVERY_JUMP)) > 0
+
+
+@pytest.mark.parametrize("name", sorted(STORIES.keys() - PUT_OFF))
+async def test_a_clock_that_is_set_back_keeps_nothing_waiting_that_was_not_put_off(name: str) -> None:
+    assert await check_jump(STORIES[name], -HOUR_S, count(1, EVERY_JUMP)) > 0
 
 
 @pytest.mark.parametrize("name", STORIES)
