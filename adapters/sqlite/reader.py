@@ -18,19 +18,28 @@ _T = TypeVar("_T")
 class Reader:
     """Every read is one statement, run and decoded in the connection's thread; a visit may hold several.
 
-    An unreadable row is left out of lists, so that it blocks nothing behind it, and is logged once; asked for
+    An unreadable row is logged once. It is left out of lists, so that it blocks nothing behind it; asked for
     by itself it is `Refused(unavailable)`. Text that cannot be stored is found nowhere.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._set_aside: set[tuple[type, str]] = set()
+        self._trouble: str | None = None
 
     async def visit(self, work: "Callable[[Look], _T]") -> _T:
         try:
-            return await self._database.run(lambda connection: work(Look(connection, self._set_aside)))
+            found = await self._database.run(lambda connection: work(Look(connection, self._set_aside)))
         except sqlite3.Error as error:
+            if self._trouble != (trouble := str(error)):
+                # Once, not at each attempt: whoever waits for the store tries again and again, and says nothing.
+                _log.error("The database cannot be read: %s", trouble)
+                self._trouble = trouble
             raise Refused(Code.UNAVAILABLE, f"the database cannot be read: {error}") from error
+        if self._trouble is not None:
+            _log.warning("The database can be read again")
+            self._trouble = None
+        return found
 
     async def one(self, kind: type[_T], query: str, **parameters: object) -> _T | None:
         return await self.visit(lambda look: look.one(kind, query, **parameters))
@@ -64,6 +73,7 @@ class Look:
         try:
             return entity_of(kind, columns)(rows[0]) if rows else None  # type: ignore[arg-type]
         except Unreadable as error:
+            self._set_row_aside(kind, rows[0], error)
             raise Refused(
                 Code.UNAVAILABLE,
                 f"the {kind.__name__.lower()} of {parameters} is unreadable: {error}",
@@ -93,7 +103,7 @@ class Look:
         name = (kind, str(row[0]))
         if name not in self._set_aside:
             self._set_aside.add(name)
-            _log.error("The %s %s is unreadable and left out of lists: %s", kind.__name__.lower(), row[0], error)
+            _log.error("The %s %s is unreadable, and what needs it waits: %s", kind.__name__.lower(), row[0], error)
 
 
 def _fetch(

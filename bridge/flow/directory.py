@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 from bridge.admission import unknown_session
 from bridge.caller import Caller
@@ -55,13 +56,17 @@ class Directory:
         what it stands on, may have been set right."""
         shell = Declared(SHELL, "Shell", Kind.SHELL)
         every = [*declared, *([] if any(one.handle == SHELL for one in declared) else [shell])]
-        await self._ledger.do(lambda work: self._declare(work, every))
+        attempts = count()
+        await self._ledger.do(lambda work: self._declare(work, every, again=next(attempts) > 0))
 
-    async def _declare(self, work: Work, declared: Sequence[Declared]) -> None:
+    async def _declare(self, work: Work, declared: Sequence[Declared], *, again: bool) -> None:
         named = {session_id(self.profile, one.handle): one for one in declared}
         stored = {one.id: one for one in await work.store.sessions() if profile_of(one.id) == self.profile}
         for ident, one in named.items():
             known = stored.get(ident)
+            if known is None and again:
+                # It is there, for it could not be made, but in no list: it is unreadable, and this says so.
+                known = await work.session(ident)
             session = _as_declared(known or Session(ident, one.title, one.kind, Source.FILE, work.now), one)
             if session != known:
                 work.put(session)
