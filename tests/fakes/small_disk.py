@@ -33,3 +33,8 @@ def fill(disk: Path) -> Path:
         except OSError:
             pass
     return filler
+
+
+def make_read_only(disk: Path) -> None:
+    """What a system does with a disk on which it has found errors."""
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)

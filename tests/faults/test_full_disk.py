@@ -1,4 +1,4 @@
-"""A bridge whose disk is full, while it runs and when it starts."""
+"""A bridge whose disk is full, while it runs and when it starts, or can only be read."""
 
 import resource
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.home import Home, exist
-from tests.fakes.small_disk import fill, small_disk
+from tests.fakes.small_disk import fill, make_read_only, small_disk
 
 
 @pytest.fixture
@@ -69,3 +69,13 @@ async def test_a_bridge_that_finds_no_room_at_its_start_says_so_ends_and_loses_n
         assert trace[0]["step"] == "decision"
     finally:
         await home.close()
+
+
+async def test_a_bridge_whose_home_can_only_be_read_says_so_and_ends(disk: Path) -> None:
+    home = Home(disk)
+    home.write()
+    make_read_only(disk)
+    ran = await home.tieline("run")
+    assert ran.code in (70, 78)
+    assert "Read-only file system" in ran.err
+    assert "Traceback" not in ran.err
