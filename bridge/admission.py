@@ -7,6 +7,7 @@ session and an unknown one cannot be told apart.
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -20,6 +21,8 @@ from bridge.loops import Standing, overrun
 from bridge.message import Intent, Origin
 from bridge.session import Session
 from bridge.views import Send
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 PERSON_RULE = "person"
 """The rule that admits a person who may talk at the recipient's place."""
@@ -83,7 +86,7 @@ def text_shape(text: str, limits: Limits) -> Refused | None:
 
 
 def storable(text: str) -> bool:
-    return "\x00" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
+    return _UNSTORABLE.search(text) is None
 
 
 def unknown_session() -> Refused:

@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from adapters.sqlite import migrate as migrations
+from adapters.sqlite.codec import columns_of, row_of
 from adapters.sqlite.migrate import NewerSchema, known_migrations, migrate, schema_of
 from adapters.sqlite.store import open_store
+from bridge.ids import MessageId, TurnId
 from bridge.ports.store import Change
-from tests.contracts.entities import CAREER, message
+from bridge.post import Button
+from tests.contracts.entities import CAREER, TALK, message, post, request, step, turn, verdict
 
 
 def schema(path: Path) -> list[tuple[str, str, str]]:
@@ -66,3 +69,32 @@ def test_a_migration_that_fails_leaves_no_trace(tmp_path: Path, monkeypatch: pyt
             migrate(connection)
         assert schema_of(connection) == len(known)
         assert connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'halves'").fetchone() is None
+
+
+async def test_what_an_older_database_holds_is_there_after_its_tables_were_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "tieline.db"
+    kept = {
+        "messages": message("m-1", reason="told", epoch=2, path=(CAREER,)),
+        "requests": request("m-1", parent=MessageId("m-0")),
+        "turns": turn("t-1", inputs=(MessageId("m-1"),), prompt="digest", occurrence=2, epoch=3),
+        "posts": post("p-1", buttons=(Button("Retry", "retry:m-1"),)),
+        "verdicts": verdict(),
+        "steps": step(detail={"effect": "allow"}),
+    }
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, upto=4)
+        for table, entity in kept.items():
+            known = {column[1] for column in connection.execute(f"PRAGMA table_info({table})")}
+            values = zip(columns_of(type(entity)), row_of(type(entity))(entity), strict=True)  # type: ignore[arg-type]
+            row = {name: value for name, value in values if name in known}
+            places = ", ".join("?" * len(row))
+            connection.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", [*row.values()])
+    store = await open_store(path)
+    try:
+        assert await store.message(MessageId("m-1")) == kept["messages"]
+        assert await store.request(MessageId("m-1")) == kept["requests"]
+        assert await store.turn(TurnId("t-1")) == kept["turns"]
+        assert await store.post("key of p-1") == kept["posts"]
+        assert [*await store.verdicts(TALK), *await store.steps("m-1")] == [kept["verdicts"], kept["steps"]]
+    finally:
+        await store.close()
