@@ -23,8 +23,8 @@ class Mailbox:
     def __init__(self, ledger: Ledger, hints: Hints) -> None:
         self._ledger = ledger
         self._hints = hints
-        self._unheard: dict[SessionId, TurnId] = {}
-        """Whose last `receive` was cut off, by session: what that has stored as read, nobody has seen."""
+        self._unheard: dict[SessionId, tuple[TurnId, frozenset[MessageId]]] = {}
+        """By session, what a `receive` may have stored as read that was cut off, and that nobody has seen since."""
 
     async def receive(self, caller: Caller, limit: int) -> Received:
         """The mail that the caller may read now, which counts as read from then on.
@@ -37,10 +37,14 @@ class Mailbox:
         """
         limit = max(1, min(limit, 50))
 
+        looked: frozenset[MessageId] = frozenset()
+
         async def body(work: Work) -> Received:
-            again = self._unheard.get(caller.session) == holder(caller)
+            nonlocal looked
+            unheard = self._unheard_by(caller)
             turn = await work.turn(caller.turn) if caller.turn else None
-            waiting = await (_of_turn(work, turn, again) if turn else _of_receiver(work, caller, again))
+            waiting = await (_of_turn(work, turn, unheard) if turn else _of_receiver(work, caller, unheard))
+            looked = frozenset(one.id for one in waiting[:limit])
             given = []
             for message in waiting[:limit]:
                 shown = mail(await read(work, caller, message))
@@ -50,10 +54,17 @@ class Mailbox:
         try:
             received = await self._ledger.do_as(caller, body)
         except BaseException:
-            self._unheard[caller.session] = holder(caller)
+            self._unheard[caller.session] = holder(caller), self._unheard_by(caller) | looked
             raise
-        self._unheard.pop(caller.session, None)
+        if unheard := self._unheard_by(caller) - looked:
+            self._unheard[caller.session] = holder(caller), unheard
+        else:
+            self._unheard.pop(caller.session, None)
         return received
+
+    def _unheard_by(self, caller: Caller) -> frozenset[MessageId]:
+        reader, unheard = self._unheard.get(caller.session, (None, frozenset()))
+        return unheard if reader == holder(caller) else frozenset()
 
     async def ack(self, caller: Caller, message_ids: Collection[str]) -> list[str]:
         """Settles what the caller has read; what it has not leased is `unknown_message` or `stale_epoch`."""
@@ -154,9 +165,9 @@ def mail(message: Message) -> Mail:
     )
 
 
-async def _of_turn(work: Work, turn: Turn, again: bool) -> list[Message]:
+async def _of_turn(work: Work, turn: Turn, unheard: Collection[MessageId]) -> list[Message]:
     leased = [one for one in await work.taken(turn.id) if one.state is State.LEASED and one.intent is not Intent.INPUT]
-    given = [one for one in leased if again or (one.id in turn.inputs and one.read_at is None)]
+    given = [one for one in leased if one.id in unheard or (one.id in turn.inputs and one.read_at is None)]
     closings, waiting = [], []
     for message in await work.queue(turn.session):
         if message.waits(work.now) or message.intent is Intent.INPUT:
@@ -169,14 +180,14 @@ async def _of_turn(work: Work, turn: Turn, again: bool) -> list[Message]:
     return [*given, *closings, *waiting]
 
 
-async def _of_receiver(work: Work, caller: Caller, again: bool) -> list[Message]:
+async def _of_receiver(work: Work, caller: Caller, unheard: Collection[MessageId]) -> list[Message]:
     """What was read before is acknowledged by reading on (DESIGN §5, Settling)."""
     session = await work.session(caller.session)
     if session is not None and session.runs:
         return []
     taken = [one for one in await work.taken(holder(caller)) if one.state is State.LEASED and one.read_at is not None]
-    if not again:
-        for message in taken:
+    for message in taken:
+        if message.id not in unheard:
             await settle(work, message, Outcome.ACKED)
-        taken = []
-    return [*taken, *(one for one in await work.queue(caller.session) if not one.waits(work.now))]
+    waiting = [one for one in await work.queue(caller.session) if not one.waits(work.now)]
+    return [*(one for one in taken if one.id in unheard), *waiting]

@@ -85,6 +85,18 @@ async def test_what_was_read_by_a_look_that_was_cut_off_is_shown_by_the_next_one
         assert await seen == ["hello"]
 
 
+async def test_what_a_failed_look_had_read_is_shown_bit_by_bit_to_a_reader_that_takes_little_at_once() -> None:
+    store = FragileStore()
+    async with stage(session("notes", agent=None), store=store) as on:
+        reader = await on.shell("notes")
+        sent = [(await on.send("notes", f"number {number}")).message_id for number in range(3)]
+        store.forgets = Once("mail")
+        with pytest.raises(Refused, match="unavailable"):
+            await on.exchange.receive(reader, 50)
+        shown = [(await on.exchange.receive(reader, 1)).messages[0].message_id for _ in sent]
+        assert shown == sent
+
+
 async def test_a_reader_outside_of_turns_acknowledges_nothing_that_it_may_not_have_got() -> None:
     store = FragileStore()
     async with stage(session("notes", agent=None), store=store) as on:
