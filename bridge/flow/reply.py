@@ -93,7 +93,7 @@ class Replies:
         await self._ledger.do_as(caller, body)
         view = await self.look(caller, message_id)
         if view.reply is not None:
-            await self._given(caller, message_id)
+            await self._given(caller, view)
         return view
 
     async def ask(self, caller: Caller, send: Send, timeout_s: float) -> AnswerView:
@@ -107,7 +107,7 @@ class Replies:
             # Asked before under the same key: there is nothing to refuse, and waiting now would close a circle.
             view = await self.wait(caller, receipt.message_id, 0 if circle else timeout_s)
         if view.answer is not Answer.OPEN and caller.turn is not None:
-            await self._given(caller, receipt.message_id)
+            await self._given(caller, view)
         return view
 
     async def wait(self, caller: Caller, message_id: str, timeout_s: float) -> AnswerView:
@@ -148,23 +148,29 @@ class Replies:
             position=waiting.index(message.id) + 1 if message.id in waiting else 0,
         )
 
-    async def _given(self, caller: Caller, message_id: str) -> None:
+    async def _given(self, caller: Caller, view: AnswerView) -> None:
         """An answer that is at hand is given, also where it cannot be stored that it was: then it comes as mail too."""
         try:
-            await self.read_answer(caller, message_id)
+            await self._read(caller, view)
         except Refused as refused:
             if refused.code is not Code.UNAVAILABLE:
                 raise
 
     async def read_answer(self, caller: Caller, message_id: str) -> None:
         """What a waiting asker was given counts as read: in a turn it settles with the turn's end, else now."""
+        await self._read(caller, await self.look(caller, message_id))
+
+    async def _read(self, caller: Caller, view: AnswerView) -> None:
+        """Of a question back and a late answer only that whose text the view has was given: the other is mail still."""
+        shown = view.reply.message_id if view.reply is not None else None
 
         async def body(work: Work) -> None:
-            message = await _sent_by(work, caller, message_id)
-            request = await work.request(message.id)
+            request = await work.request(view.message_id)
             for ident in (request.closing, request.late) if request else ():
                 closing = await work.message(ident) if ident else None
-                if closing is not None and closing.state is State.QUEUED:
+                if closing is None or (closing.intent is Intent.REPLY and closing.id != shown):
+                    continue
+                if closing.state is State.QUEUED:
                     given = await read(work, caller, closing)
                     if caller.turn is None:
                         await settle(work, given, Outcome.ACKED)

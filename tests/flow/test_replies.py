@@ -131,6 +131,19 @@ async def test_one_late_answer_is_kept_and_marked_and_the_next_is_refused() -> N
         assert await refusal_of(on.exchange.reply(tool, sent.message_id, "at one")) is Code.ALREADY_ANSWERED
 
 
+async def test_a_question_back_that_a_late_answer_has_overtaken_is_not_read_with_it() -> None:
+    async with stage(session("tool", agent=None)) as on:
+        sent = await on.send("tool", "when?")
+        tool, asker = await on.shell("tool"), await on.shell()
+        await on.exchange.reply(tool, sent.message_id, "which day?", "question")
+        await on.exchange.reply(tool, sent.message_id, "at noon")
+        view = await on.exchange.answer(asker, sent.message_id, 0)
+        assert view.reply is not None
+        assert view.reply.text == "at noon"
+        await on.exchange.read_answer(asker, sent.message_id)
+        assert [mail.text for mail in await on.inbox()] == ["which day?"]
+
+
 async def test_a_late_no_reply_says_nothing_and_leaves_room_for_a_late_answer() -> None:
     async with stage(session("tool", agent=None)) as on:
         sent = await on.send("tool", "when?", ttl_s=60.0)
