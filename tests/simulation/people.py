@@ -35,13 +35,15 @@ class People:
         self._shells = [one for one in world.scenario.members if not one.agent]
         self._asked: dict[SessionId, list[MessageId]] = {}
 
-    async def crowd(self, over_s: float) -> None:
-        """Somebody does something every now and then, until nothing is left to be said or the time is over."""
+    async def crowd(self, over_s: float, over: asyncio.Event) -> None:
+        """Somebody does something every now and then, until nothing is left to be said or the time is over. Whoever
+        has begun by then comes to an end."""
         loop, pace_s = self._world.loop, over_s / self._world.scenario.messages
         async with asyncio.TaskGroup() as group:
             while self._world.left > 0 and loop.time() < 2 * over_s:
                 await asyncio.sleep(self._chance.expovariate(1 / pace_s))
                 group.create_task(self._something())
+            over.set()
 
     async def _something(self) -> None:
         person, shell = self._chance.choice(self._at_home), self._chance.choice(self._shells)

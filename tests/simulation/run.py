@@ -81,11 +81,10 @@ async def _run(world: World, patch: Callable[[Exchange], None]) -> None:
         for node in nodes:
             group.create_task(node.boot())
     async with asyncio.TaskGroup() as group:
-        group.create_task(weather.rage(over))
-        await people.crowd(_CROWD_S)
-        over.set()
-    world.note("everything heals")
-    await weather.clear()
+        group.create_task(people.crowd(_CROWD_S, over))
+        await weather.rage(over)
+        world.note("everything heals")
+        await weather.clear()
     await _heal(world, people)
     _find(world, stands_still(world))
     _find(world, forgotten(world))

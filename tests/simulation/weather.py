@@ -31,6 +31,7 @@ class Weather:
         async with asyncio.TaskGroup() as group:
             while possible and not await _within(over, self._chance.expovariate(1 / _EVERY_S)):
                 group.create_task(self._chance.choice(possible)(self._chance.choice(self._nodes)))
+            await over.wait()
 
     async def clear(self) -> None:
         """Everything is let heal: clocks are right, the store is in reach, all nodes are up."""
