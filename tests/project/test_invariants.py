@@ -18,6 +18,7 @@ INVARIANTS: dict[str, tuple[str, ...]] = {
         "domain/test_message.py::test_a_delivery_makes_the_moves_of_the_table_and_no_other",
         "contracts/test_store_concurrency.py::test_of_many_that_planned_on_one_version_exactly_one_wins",
         "flow/test_mailbox.py::test_what_a_failed_turn_had_read_is_shown_again_and_marked",
+        "simulation/test_simulation.py::test_no_seed_breaks_an_invariant",
         "faults/test_kills.py::test_a_bridge_that_is_killed_again_and_again_loses_nothing_and_does_nothing_twice",
     ),
     "3. An accepted message is never silently gone": (
@@ -73,6 +74,7 @@ INVARIANTS: dict[str, tuple[str, ...]] = {
         "flow/test_stop.py::test_a_stop_in_the_instant_in_which_a_turn_is_stored_is_not_missed",
         "flow/test_stop.py::test_a_stopped_turn_of_a_peer_is_parked_and_its_asker_hears_of_it",
         "flow/test_stop.py::test_a_stop_comes_before_all_that_is_queued_and_what_it_parked_keeps_its_place",
+        "flow/test_leases.py::test_a_stop_that_is_heard_by_one_bridge_ends_the_turn_that_another_runs",
     ),
     "11. A topic's text goes to that topic, or nowhere and is reported": (
         "flow/test_outbox.py::test_a_post_that_is_refused_for_good_goes_nowhere_else_and_later_ones_go_on",
