@@ -67,8 +67,10 @@ class Recovery:
         return True
 
     async def _recover(self, turn: Turn, taken: Turn | None) -> None:
-        if turn.process is not None and (taken is not None or not turn.live):
-            await self._agents.end(turn.process)
+        # Between the look that found it and its taking over it may have come to its agent.
+        process = turn.process if taken is None else taken.process
+        if process is not None and (taken is not None or not turn.live):
+            await self._agents.end(process)
         if taken is None:
             return
         if taken.prompt_sent and not taken.tools_begun:
@@ -83,7 +85,11 @@ async def _take_over(work: Work, turn: Turn, *, lapsed: bool = True) -> Turn | N
     """None where the turn has ended meanwhile, or was taken over by somebody else; and where another bridge leases it
     still, unless it need not have `lapsed`."""
     current = await work.turn(turn.id)
-    if current is None or not current.live or current.epoch != turn.epoch:
+    if current is None or not current.live:
+        return None
+    if (current.node, current.epoch) == (work.ledger.node, turn.epoch + 1):
+        return current  # stored by an attempt whose success was not heard of
+    if current.epoch != turn.epoch:
         return None
     if lapsed and current.node != work.ledger.node and not current.lapsed(work.now):
         return None

@@ -6,7 +6,7 @@ A bridge that was stopped past its lease and goes on is a node whose clock stand
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import pytest
@@ -22,6 +22,7 @@ from bridge.ports.store import Change, Store
 from bridge.request import Answer
 from bridge.turn import Process, Turn, TurnState
 from tests.fakes.clock import ManualClock, settled
+from tests.fakes.fragile import FragileStore
 from tests.fakes.runtime import FakeAgent, FakeRuntime
 from tests.flow.stage import Stage, Tools, ident, session, stage
 
@@ -480,3 +481,46 @@ async def test_a_stop_that_is_heard_by_one_bridge_ends_the_turn_that_another_run
         worker.go_on.set()
         await settled()
         assert (await one.request(sent.message_id)).state is Answer.OPEN
+
+
+async def test_the_agent_that_is_ended_is_that_of_the_moment_in_which_the_turn_is_taken_over() -> None:
+    async with two_bridges(held=True) as (one, other):
+        worker = Worker(one)
+        one.agent("career", worker)
+        await one.send("career", "a long task")
+        await settled()
+        starting = replace(await live(one), process=None)
+        one.runtime.held[ident("career")].set()
+        await worker.began.wait()
+        running = await live(one)
+        await other.clock.advance(LEASE_S / 2)
+        other.clock.jump(LEASE_S)
+        await other.exchange._recovery.reclaim(starting)
+        assert running.process in other.runtime.ended_processes
+        worker.go_on.set()
+
+
+async def test_a_stop_ends_a_turn_elsewhere_though_its_store_failed_in_the_middle_of_the_taking_over() -> None:
+    store = FragileStore()
+    async with (
+        stage(session("career"), store=store, node="first", clock=ManualClock()) as one,
+        stage(session("career"), store=store, node="second", clock=ManualClock()) as other,
+    ):
+        worker = Worker(one)
+        one.agent("career", worker)
+        await one.send("career", "a long task")
+        await worker.began.wait()
+        taken: list[Turn] = []
+
+        def takes_over(change: Change) -> bool:
+            first = not taken
+            taken.extend(put for put in change.puts if isinstance(put, Turn) and put.node == "second" and put.live)
+            return first and bool(taken)
+
+        store.forgets = takes_over
+        stopping = asyncio.ensure_future(other.exchange.control.stop(ident("career")))
+        await settled()
+        await other.clock.advance(5)
+        assert (await stopping)[0]
+        assert await one.store.live_turn(ident("career")) is None
+        worker.go_on.set()
