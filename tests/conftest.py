@@ -1,7 +1,16 @@
-"""How Hypothesis searches: the same cases each time, and far more of them with `--hypothesis-profile=deep`."""
+"""What all tests have in common.
+
+Hypothesis searches the same cases each time, and far more of them with `--hypothesis-profile=deep`. Interrupts are
+heard, also where a shell has started the tests in the background and ignores them: what a test starts inherits that.
+"""
+
+import signal
 
 from hypothesis import settings
 
 settings.register_profile("steady", derandomize=True, deadline=None, database=None)
 settings.register_profile("deep", max_examples=2_000, stateful_step_count=80, deadline=None, database=None)
 settings.load_profile("steady")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
