@@ -29,6 +29,7 @@ from bridge.flow.retention import Retention
 from bridge.flow.shortage import Shortage
 from bridge.flow.timekeeper import Timekeeper
 from bridge.flow.turns import Turns
+from bridge.flow.unheard import Unheard
 from bridge.flow.waits import Waits
 from bridge.ids import NodeId, SessionId, address, profile_of
 from bridge.limits import Limits
@@ -85,7 +86,8 @@ class Exchange:
         waits = Waits()
         self._agents = Agents(self._ledger, runtime, self._tasks, tools)
         questions = Questions(self._ledger)
-        self._turns = Turns(self._ledger, self._agents, questions)
+        unheard = Unheard()
+        self._turns = Turns(self._ledger, self._agents, questions, unheard)
         self._recovery = Recovery(self._ledger, self._agents, self._turns)
         self._dispatch = Dispatch(self._ledger, self._turns, self._recovery, self._tasks)
         self._timekeeper = Timekeeper(self._ledger, self._recovery)
@@ -94,7 +96,7 @@ class Exchange:
         self.directory = Directory(self._ledger, policy, self._agents, self._turns, profile)
         self.control = Control(self._ledger, self._turns, self._recovery, self._agents)
         self._admission = admission
-        self._mailbox = Mailbox(self._ledger, self._hints)
+        self._mailbox = Mailbox(self._ledger, self._hints, unheard)
         self._replies = Replies(self._ledger, admission, waits, self._hints)
         commands = Commands(self._ledger, admission, self.directory, self.control)
         self.menu = commands.menu()

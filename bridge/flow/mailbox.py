@@ -10,6 +10,7 @@ from bridge.flow.causes import mark_begun, unknown_message
 from bridge.flow.hints import Hints
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.settlement import closing_of, settle
+from bridge.flow.unheard import Unheard
 from bridge.ids import RECEIVER, MessageId, SessionId, TurnId
 from bridge.message import Intent, Message, Outcome, State
 from bridge.trace import StepKind
@@ -20,11 +21,10 @@ LAPSED = "whoever took it did not acknowledge it in time"
 
 
 class Mailbox:
-    def __init__(self, ledger: Ledger, hints: Hints) -> None:
+    def __init__(self, ledger: Ledger, hints: Hints, unheard: Unheard) -> None:
         self._ledger = ledger
         self._hints = hints
-        self._unheard: dict[SessionId, tuple[TurnId, frozenset[MessageId]]] = {}
-        """By session, what a `receive` may have stored as read that was cut off, and that nobody has seen since."""
+        self._unheard = unheard
 
     async def receive(self, caller: Caller, limit: int) -> Received:
         """The mail that the caller may read now, which counts as read from then on.
@@ -36,12 +36,12 @@ class Mailbox:
         reading on.
         """
         limit = max(1, min(limit, 50))
-
+        reader = holder(caller)
         looked: frozenset[MessageId] = frozenset()
 
         async def body(work: Work) -> Received:
             nonlocal looked
-            unheard = self._unheard_by(caller)
+            unheard = self._unheard.by(reader)
             turn = await work.turn(caller.turn) if caller.turn else None
             waiting = await (_of_turn(work, turn, unheard) if turn else _of_receiver(work, caller, unheard))
             looked = frozenset(one.id for one in waiting[:limit])
@@ -54,17 +54,10 @@ class Mailbox:
         try:
             received = await self._ledger.do_as(caller, body)
         except BaseException:
-            self._unheard[caller.session] = holder(caller), self._unheard_by(caller) | looked
+            self._unheard.add(reader, looked)
             raise
-        if unheard := self._unheard_by(caller) - looked:
-            self._unheard[caller.session] = holder(caller), unheard
-        else:
-            self._unheard.pop(caller.session, None)
+        self._unheard.heard(reader, looked)
         return received
-
-    def _unheard_by(self, caller: Caller) -> frozenset[MessageId]:
-        reader, unheard = self._unheard.get(caller.session, (None, frozenset()))
-        return unheard if reader == holder(caller) else frozenset()
 
     async def ack(self, caller: Caller, message_ids: Collection[str]) -> list[str]:
         """Settles what the caller has read; what it has not leased is `unknown_message` or `stale_epoch`."""

@@ -1,5 +1,6 @@
 """The end of a turn: its state, its inputs, the answer that its final text gives, all in one change (DESIGN §5)."""
 
+from collections.abc import Set
 from dataclasses import replace
 
 from bridge import wording
@@ -25,15 +26,17 @@ NOTICES = 2
 """How often an unread input is announced before it fails."""
 
 
-async def end_turn(work: Work, turn: Turn, result: Result) -> None:
-    """Applies how a prompt ended. A turn that has ended already, or that was taken over, is left as it is."""
+async def end_turn(work: Work, turn: Turn, result: Result, unheard: Set[MessageId] = frozenset()) -> None:
+    """Applies how a prompt ended. A turn that has ended already, or that was taken over, is left as it is. What is in
+    `unheard` counts as unread, whatever is stored."""
     current = await work.held(turn.id, turn.epoch)
     if current is None:
         return
     state = _state(result)
     ended = current.ended(state, at=work.now, stop_reason=result.stop_reason, failure=result.failure)
     work.put(ended)
-    taken = [one for one in await work.taken(turn.id) if one.state is State.LEASED]
+    leased = [one for one in await work.taken(turn.id) if one.state is State.LEASED]
+    taken = [replace(one, read_at=None) if one.id in unheard else one for one in leased]
     for message in taken:
         detail = result.failure.detail if result.failure else None
         work.step(StepKind.TURN, message, turn=turn.id, state=state.value, failure=detail)

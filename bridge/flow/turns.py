@@ -17,6 +17,7 @@ from bridge.flow.questions import Questions
 from bridge.flow.replay import replayed_doubt
 from bridge.flow.settlement import show_status
 from bridge.flow.turn_end import end_turn, lose_turn
+from bridge.flow.unheard import Unheard
 from bridge.history import digest
 from bridge.ids import SessionId
 from bridge.message import Intent, Message
@@ -45,10 +46,11 @@ class Run:
 
 
 class Turns:
-    def __init__(self, ledger: Ledger, agents: Agents, questions: Questions) -> None:
+    def __init__(self, ledger: Ledger, agents: Agents, questions: Questions, unheard: Unheard) -> None:
         self._ledger = ledger
         self._agents = agents
         self._questions = questions
+        self._unheard = unheard
         self._runs: dict[SessionId, Run] = {}
         self._held: set[SessionId] = set()
 
@@ -69,6 +71,7 @@ class Turns:
             result = await self._kept(run, turn, self._guarded(run, turn))
             await self._end(turn, STOPPED if result is None else result)
         finally:
+            self._unheard.forget(turn.id)
             if run.agent is not None and not run.agent.alive:
                 await self._agents.retire(turn.session)
             self._agents.release(turn.session)
@@ -156,7 +159,7 @@ class Turns:
         if result.failure is not None:
             log.warning("%s: its turn failed (%s): %s", turn.session, result.failure.kind, result.failure.detail)
         try:
-            await self._ledger.surely(lambda work: end_turn(work, turn, result))
+            await self._ledger.surely(lambda work: end_turn(work, turn, result, self._unheard.by(turn.id)))
         except Exception:
             # What cannot be settled as it ended must not hold its session for ever: its people decide.
             log.exception("%s: the end of its turn could not be stored", turn.session)

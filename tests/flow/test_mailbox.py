@@ -339,3 +339,23 @@ async def test_a_turn_whose_read_was_cut_off_is_shown_its_input_by_the_next_read
         await on.quiet()
         await on.quiet()
         assert reads == [[("work", True)], []]
+
+
+async def test_a_turn_that_ends_after_a_read_that_was_cut_off_has_not_read_its_input_and_gets_it_once_more() -> None:
+    store = FragileStore()
+    async with stage(session("career"), store=store) as on:
+        seen: list[str] = []
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            if len(on.runtime.prompts) == 1:
+                await cut_off(store, on.tools(agent).receive())
+                return "done"
+            seen.extend(mail.text for mail in (await on.tools(agent).receive()).messages)
+            return "what I found"
+
+        on.agent("career", career)
+        sent = await on.send("career", "work")
+        view = await on.exchange.answer(await on.shell(), sent.message_id, 5)
+        assert view.reply is not None
+        assert (seen, view.reply.text) == (["work"], "what I found")
+        assert (await on.message(sent.message_id)).unread == 1
