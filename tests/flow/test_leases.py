@@ -21,6 +21,7 @@ from bridge.ports.runtime import Prompt, ToolBegun
 from bridge.ports.store import Change, Store
 from bridge.request import Answer
 from bridge.turn import Process, Turn, TurnState
+from bridge.views import Receipt
 from tests.fakes.clock import ManualClock, settled
 from tests.fakes.fragile import FragileStore
 from tests.fakes.runtime import FakeAgent, FakeRuntime
@@ -34,7 +35,6 @@ class Worker:
     """An agent that works until it is told to go on, and then does `then`."""
 
     on: Stage
-    read_first: bool = True
     then: Callable[[Tools], Awaitable[object]] | None = None
     began: asyncio.Event = field(default_factory=asyncio.Event)
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
@@ -44,8 +44,7 @@ class Worker:
     async def __call__(self, agent: FakeAgent, prompt: Prompt) -> str:
         self.agent = agent
         tools = self.on.tools(agent)
-        if self.read_first:
-            await tools.receive()
+        await tools.receive()
         self.began.set()
         await self.go_on.wait()
         if self.then is not None:
@@ -54,6 +53,15 @@ class Worker:
             except Refused as refused:
                 self.outcome.set_result(refused)
         return "what I found"
+
+
+async def at_work(on: Stage) -> tuple[Worker, Receipt]:
+    """The agent of `career` in the midst of a task, and what was sent to it."""
+    worker = Worker(on)
+    on.agent("career", worker)
+    sent = await on.send("career", "a long task")
+    await worker.began.wait()
+    return worker, sent
 
 
 @asynccontextmanager
@@ -76,10 +84,7 @@ async def live(on: Stage) -> Turn:
 
 async def test_a_lease_is_renewed_at_half_its_life_for_as_long_as_the_turn_runs() -> None:
     async with stage(session("career")) as on:
-        worker = Worker(on)
-        on.agent("career", worker)
-        await on.send("career", "a long task")
-        await worker.began.wait()
+        worker, _ = await at_work(on)
         began = on.clock.now()
         assert (await live(on)).leased_until == began + LEASE_S
         await on.clock.advance(LEASE_S / 2 - 1)
@@ -93,10 +98,7 @@ async def test_a_lease_is_renewed_at_half_its_life_for_as_long_as_the_turn_runs(
 
 async def test_nobody_takes_over_a_turn_that_is_renewed() -> None:
     async with two_bridges() as (one, other):
-        worker = Worker(one)
-        one.agent("career", worker)
-        sent = await one.send("career", "a long task")
-        await worker.began.wait()
+        worker, sent = await at_work(one)
         for _ in range(10):
             await one.clock.advance(LEASE_S / 2)
             await other.clock.advance(LEASE_S / 2)
@@ -109,10 +111,7 @@ async def test_nobody_takes_over_a_turn_that_is_renewed() -> None:
 @pytest.mark.parametrize(("after_s", "taken"), [(LEASE_S - 1, False), (LEASE_S, True), (LEASE_S + 1, True)])
 async def test_a_lease_is_over_at_its_end_and_not_before(after_s: float, taken: bool) -> None:
     async with two_bridges() as (one, other):
-        worker = Worker(one)
-        one.agent("career", worker)
-        await one.send("career", "a long task")
-        await worker.began.wait()
+        await at_work(one)
         await other.clock.advance(after_s)
         assert (await one.store.live_turn(ident("career")) is None) is taken
 
@@ -131,10 +130,7 @@ async def test_the_second_bridge_fences_the_first_before_it_ends_the_agent_and_e
         stage(session("career"), store=store, node="first", clock=ManualClock()) as one,
         stage(session("career"), store=store, node="second", clock=ManualClock(), runtime=Witness()) as other,
     ):
-        worker = Worker(one)
-        one.agent("career", worker)
-        sent = await one.send("career", "a long task")
-        await worker.began.wait()
+        _, sent = await at_work(one)
         await other.clock.advance(LEASE_S)
         assert seen == [("second", 2, State.LEASED)]
         assert (await one.message(sent.message_id)).state is State.PARKED
@@ -204,10 +200,7 @@ async def test_a_lease_that_is_renewed_at_the_last_moment_is_not_taken_over() ->
         stage(session("career"), store=store, node="first", clock=ManualClock()) as one,
         stage(session("career"), store=slow.store, node="second", clock=ManualClock()) as other,
     ):
-        worker = Worker(one)
-        one.agent("career", worker)
-        await one.send("career", "a long task")
-        await worker.began.wait()
+        worker, _ = await at_work(one)
         await one.clock.advance(LEASE_S / 2 - 1)
         await other.clock.advance(LEASE_S - 1)
         slow.may_tell.clear()
@@ -270,10 +263,7 @@ async def test_a_turn_that_was_taken_over_before_its_prompt_runs_once_and_elsewh
 
 async def test_what_a_stopped_bridge_makes_of_its_turn_afterwards_is_not_stored() -> None:
     async with two_bridges() as (one, other):
-        worker = Worker(one)
-        one.agent("career", worker)
-        sent = await one.send("career", "a long task")
-        await worker.began.wait()
+        worker, sent = await at_work(one)
         turn = await live(one)
         await other.clock.advance(LEASE_S)
         before = await whole(one, sent.message_id, turn)
@@ -344,10 +334,7 @@ async def test_an_agent_whose_session_runs_elsewhere_speaks_no_more() -> None:
 
 async def test_a_bridge_that_goes_on_ends_its_agent_and_lets_its_lane_go_on() -> None:
     async with two_bridges() as (one, other):
-        worker = Worker(one)
-        one.agent("career", worker)
-        sent = await one.send("career", "a long task")
-        await worker.began.wait()
+        worker, sent = await at_work(one)
         await other.clock.advance(LEASE_S)
         await one.clock.advance(LEASE_S / 2)
         assert worker.agent is not None
@@ -363,10 +350,7 @@ async def test_a_bridge_that_goes_on_ends_its_agent_and_lets_its_lane_go_on() ->
 
 async def test_a_machine_that_slept_past_its_lease_keeps_its_turn() -> None:
     async with stage(session("career")) as on:
-        worker = Worker(on)
-        on.agent("career", worker)
-        sent = await on.send("career", "a long task")
-        await worker.began.wait()
+        worker, sent = await at_work(on)
         on.clock.jump(20 * LEASE_S)
         # What is put off makes the timekeeper look before the renewal is awake.
         on.chat.fault = lambda post: NotDelivered("busy", retry_at=on.clock.now())
@@ -466,10 +450,7 @@ async def test_a_reader_that_acknowledges_late_is_heard_while_nobody_else_has_it
 
 async def test_a_stop_that_is_heard_by_one_bridge_ends_the_turn_that_another_runs() -> None:
     async with two_bridges() as (one, other):
-        worker = Worker(one)
-        one.agent("career", worker)
-        sent = await one.send("career", "a long task")
-        await worker.began.wait()
+        worker, sent = await at_work(one)
         turn = await live(one)
         await other.say("career", "/stop")
         await other.chat.seen("room:career", "The turn is stopped.")
@@ -506,10 +487,7 @@ async def test_a_stop_ends_a_turn_elsewhere_though_its_store_failed_in_the_middl
         stage(session("career"), store=store, node="first", clock=ManualClock()) as one,
         stage(session("career"), store=store, node="second", clock=ManualClock()) as other,
     ):
-        worker = Worker(one)
-        one.agent("career", worker)
-        await one.send("career", "a long task")
-        await worker.began.wait()
+        worker, _ = await at_work(one)
         taken: list[Turn] = []
 
         def takes_over(change: Change) -> bool:
