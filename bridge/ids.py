@@ -21,7 +21,7 @@ SYSTEM = SessionId("system")
 """Sender of what the bridge itself says. No session can have this id, for it has no profile."""
 
 RECEIVER = "receiver:"
-"""Begins the `TurnId` of whoever reads outside of turns: its session's id follows."""
+"""Begins the `TurnId` of whoever reads outside of turns."""
 
 _PROFILE = r"[a-z0-9][a-z0-9-]{0,62}"
 _SESSION_ID = re.compile(rf"{_PROFILE}/[a-z0-9][a-z0-9-]{{0,62}}\Z")
@@ -72,6 +72,11 @@ def address(text: str, profile: str) -> SessionId | None:
     if _HANDLE.match(text):
         return SessionId(f"{profile}/{text}")
     return None
+
+
+def receiver(session: SessionId) -> TurnId:
+    """Who holds what a session reads outside of turns."""
+    return TurnId(RECEIVER + session)
 
 
 def profile_of(session: SessionId) -> str:

@@ -16,7 +16,8 @@ _NONE: Mapping[object, Any] = {}
 
 
 class Index:
-    """Groups of rows: of each kind those that are not over, and those of one recipient, parent or key."""
+    """Groups of rows: of each kind those that are not over, and those of one recipient, turn,
+    session, parent or key."""
 
     def __init__(self) -> None:
         self._groups: dict[tuple[type, object], dict[object, Any]] = defaultdict(dict)
@@ -36,6 +37,8 @@ def _groups_of(row: Any) -> Iterator[tuple[type, object]]:
     match row:
         case Message():
             yield Message, row.recipient
+            if row.turn is not None:
+                yield Message, ("turn", row.turn)
             going = row.state is not State.SETTLED
         case Request():
             yield Request, row.parent
@@ -44,6 +47,7 @@ def _groups_of(row: Any) -> Iterator[tuple[type, object]]:
             yield Post, row.key
             going = row.state is PostState.PENDING
         case Turn():
+            yield Turn, row.session
             going = row.live
         case _:
             return

@@ -9,7 +9,7 @@ from adapters.memory.tables import Tables
 from bridge.conversation import Conversation, Pair, pair_of
 from bridge.decision import Verdict
 from bridge.errors import Code, Refused
-from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId, scheme_of
+from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId, receiver, scheme_of
 from bridge.intake import Update
 from bridge.message import Intent, Message, State
 from bridge.ports.store import Change, Key, Parties
@@ -107,22 +107,30 @@ class MemoryStore:
     async def taken(self, turn: TurnId) -> list[Message]:
         return self._all(
             Message,
-            lambda message: message.turn == turn and message.state is State.LEASED,
-            among=GOING,
+            lambda message: message.state is State.LEASED,
+            among=("turn", turn),
             by=lambda message: (message.queued_at, message.id),
         )
 
+    async def read_in(self, turn: TurnId) -> list[Message]:
+        return self._read(turn, 0.0)
+
     async def read_by(self, session: SessionId, since: float) -> list[Message]:
+        turns = sorted(self._open().group(Turn, session), key=lambda turn: turn.id, reverse=True)
+        readers = [receiver(session)]
+        for turn in turns:
+            if turn.ended_at is not None and turn.ended_at < since:
+                break
+            readers.append(turn.id)
+        read = [message for reader in readers for message in self._read(reader, since)]
+        return sorted(read, key=lambda message: (message.read_at, message.id))
+
+    def _read(self, turn: TurnId, since: float) -> list[Message]:
         def counts(message: Message) -> bool:
             settled = message.settled_at is not None and message.settled_at >= since
-            return settled or message.state is State.LEASED
+            return message.read_at is not None and (settled or message.state is State.LEASED)
 
-        return self._all(
-            Message,
-            lambda message: message.read_at is not None and counts(message),
-            among=session,
-            by=lambda message: (message.read_at, message.id),
-        )
+        return self._all(Message, counts, among=("turn", turn), by=lambda message: (message.read_at, message.id))
 
     async def waiting_sessions(self) -> list[SessionId]:
         return sorted({message.recipient for message in self._queued() if message.wake})

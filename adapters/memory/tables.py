@@ -41,8 +41,8 @@ class Tables:
         return [_copy(one) for one in self._kept.get(kind, {}).values()]
 
     def group(self, kind: type[_T], group: object) -> list[_T]:
-        """Those of a group of the index: the messages of a recipient, the requests for a parent, the post of a key, or
-        what is not over of any of these and of the turns."""
+        """Those of a group of the index: the messages of a recipient or of a turn, the turns of a session, the requests
+        for a parent, the post of a key, or what is not over of any of these."""
         return list(self._index.rows(kind, group).values())
 
     def remove(self, kind: type, keys: Sequence[object]) -> None:

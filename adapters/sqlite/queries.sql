@@ -33,13 +33,36 @@ WHERE recipient = :session AND state <> 'settled' AND intent <> 'input'
 ORDER BY accepted_at, id;
 
 -- name: taken
-SELECT * FROM messages WHERE turn = :turn AND state = 'leased' ORDER BY queued_at, id;
+SELECT * FROM messages WHERE turn = :turn AND settled_at IS NULL AND state = 'leased' ORDER BY queued_at, id;
+
+-- name: read_in
+SELECT * FROM messages
+WHERE turn = :turn AND read_at IS NOT NULL AND (state = 'leased' OR state = 'settled')
+ORDER BY read_at, id;
 
 -- name: read_by
-SELECT * FROM messages
+WITH readers (turn) AS (
+    SELECT :receiver
+    UNION ALL
+    SELECT id FROM turns
+    WHERE
+        session = :session
+        AND id > coalesce(
+            (
+                SELECT id FROM turns
+                WHERE session = :session AND ended_at < :since
+                ORDER BY id DESC
+                LIMIT 1
+            ),
+            ''
+        )
+)
+
+SELECT messages.* FROM readers
+CROSS JOIN messages ON messages.turn = readers.turn
 WHERE
-    (recipient = :session AND state <> 'settled' AND state = 'leased' AND read_at IS NOT NULL)
-    OR (recipient = :session AND state = 'settled' AND read_at IS NOT NULL AND settled_at >= :since)
+    read_at IS NOT NULL
+    AND ((settled_at IS NULL AND state = 'leased') OR (state = 'settled' AND settled_at >= :since))
 ORDER BY read_at, id;
 
 -- name: waiting_sessions

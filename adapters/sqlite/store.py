@@ -18,7 +18,7 @@ from adapters.sqlite.writer import Writer
 from bridge.conversation import Conversation, Pair, pair_of
 from bridge.decision import Verdict
 from bridge.errors import Code, Refused
-from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
+from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId, receiver
 from bridge.intake import Update
 from bridge.message import Message
 from bridge.ports.store import Change, Key, Parties
@@ -139,8 +139,11 @@ class SqliteStore:
     async def taken(self, turn: TurnId) -> list[Message]:
         return await self._reader.all(Message, "taken", turn=turn)
 
+    async def read_in(self, turn: TurnId) -> list[Message]:
+        return await self._reader.all(Message, "read_in", turn=turn)
+
     async def read_by(self, session: SessionId, since: float) -> list[Message]:
-        return await self._reader.all(Message, "read_by", session=session, since=since)
+        return await self._reader.all(Message, "read_by", session=session, receiver=receiver(session), since=since)
 
     async def waiting_sessions(self) -> list[SessionId]:
         return [recipient for (recipient,) in await self._reader.values("waiting_sessions")]

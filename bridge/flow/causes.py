@@ -20,7 +20,7 @@ async def causes_of(work: Work, caller: Caller, turn: Turn | None) -> list[Cause
         return []
     if turn is not None:
         inputs = [await work.message(one) for one in turn.inputs]
-        read = await work.store.read_by(turn.session, turn.started_at)
+        read = await work.store.read_in(turn.id)
         found = {one.id: one for one in [*inputs, *read] if one is not None and one.turn == turn.id}
         return [cause_of(one) for one in found.values()]
     if not caller.bound:

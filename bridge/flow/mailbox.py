@@ -11,7 +11,7 @@ from bridge.flow.hints import Hints
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.settlement import closing_of, settle
 from bridge.flow.unheard import Unheard
-from bridge.ids import RECEIVER, MessageId, SessionId, TurnId
+from bridge.ids import MessageId, SessionId, TurnId, receiver
 from bridge.message import Intent, Message, Outcome, State
 from bridge.trace import StepKind
 from bridge.turn import Turn
@@ -138,7 +138,7 @@ async def read(work: Work, caller: Caller, message: Message) -> Message:
 
 def holder(caller: Caller) -> TurnId:
     """Who holds the lease of what a caller reads: its turn, or the session itself outside of turns."""
-    return caller.turn or TurnId(RECEIVER + caller.session)
+    return caller.turn or receiver(caller.session)
 
 
 def mail(message: Message) -> Mail:

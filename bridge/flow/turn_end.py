@@ -154,8 +154,7 @@ async def _abandon(work: Work, turn: Turn, taken: list[Message], reason: str) ->
 
 async def _acknowledged(work: Work, turn: Turn) -> list[Message]:
     """What the agent has settled itself in this turn."""
-    read = await work.store.read_by(turn.session, turn.started_at)
-    return [one for one in read if one.turn == turn.id and one.state is State.SETTLED]
+    return [one for one in await work.store.read_in(turn.id) if one.state is State.SETTLED]
 
 
 async def _concerned(work: Work, message: Message) -> MessageId | None:

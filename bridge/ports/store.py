@@ -184,8 +184,13 @@ class Store(Protocol):
         """The messages leased by a turn, by `queued_at`, then by id."""
         ...
 
+    async def read_in(self, turn: TurnId) -> list[Message]:
+        """What was read in a turn, and is leased to it or was settled in it, by `read_at`, then by id."""
+        ...
+
     async def read_by(self, session: SessionId, since: float) -> list[Message]:
-        """What `session` was sent and has read, and that is leased to it or settled at `since` or later."""
+        """The same of the turns of `session` after its newest that ended before `since`, and of what it read outside
+        of turns; of that which is settled only what was so at `since` or later."""
         ...
 
     async def waiting_sessions(self) -> list[SessionId]:

@@ -21,7 +21,8 @@ SELECT
     printf('default/s-%06d', n * 7919 % :sessions), 'request', :text, 'peer', 1,
     printf('%08x-%04x-7000-9000-%012x', (:since * 1000 + n) >> 16, (:since * 1000 + n) & 65535, n),
     :since + n / 1000.0, :since + n / 1000.0, :since + n / 1000.0, :since + :life, 'settled', 'acked', 1,
-    '["default/desk"]', 0, 0, 'receiver:default/desk', 1, 0, 0, :since + n / 1000.0, :since + n / 1000.0, 3
+    '["default/desk"]', 0, 0,
+    printf('%08x-%04x-7000-a000-%012x', (:since * 1000 + n) >> 16, (:since * 1000 + n) & 65535, n), 1, 0, 0, :since + n / 1000.0, :since + n / 1000.0, 3
 FROM number
 """
 _SESSIONS = """

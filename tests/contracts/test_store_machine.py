@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from adapters.memory.store import MemoryStore
 from adapters.sqlite.store import open_store
 from bridge.errors import Conflict
-from bridge.ids import Place, TurnId
+from bridge.ids import Place, SessionId, TurnId, receiver
 from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.ports.store import Change, Check, Entity, InboxRoom, Key, OpenRequests, Store
 from bridge.post import Post, PostKind, PostState
@@ -29,6 +29,7 @@ _R = TypeVar("_R")
 SESSIONS = [DESK, CAREER]
 NUMBERS = st.integers(1, 4)
 TIMES = st.sampled_from([10.0, 20.0, 30.0])
+READERS = [TurnId("t-1"), TurnId("t-2"), receiver(CAREER)]
 
 
 @st.composite
@@ -44,7 +45,7 @@ def messages(draw: st.DrawFn) -> Message:
         state=state,
         outcome=draw(st.sampled_from(Outcome)) if over else None,
         settled_at=draw(TIMES) if over else None,
-        turn=TurnId("t-1") if state is State.LEASED else None,
+        turn=draw(st.sampled_from(READERS)) if state in (State.LEASED, State.PARKED, State.SETTLED) else None,
         read_at=draw(st.none() | TIMES),
         accepted_at=draw(TIMES),
         queued_at=draw(TIMES),
@@ -168,6 +169,16 @@ class Model:
             key=lambda one: (not one.from_person, one.queued_at, one.id),
         )
 
+    def read_in(self, reader: TurnId) -> list[Message]:
+        over = (State.LEASED, State.SETTLED)
+        read = [one for one in self.all(Message) if one.turn == reader and one.read_at is not None]
+        return sorted((one for one in read if one.state in over), key=lambda one: (one.read_at, one.id))
+
+    def readers(self, session: SessionId, since: float) -> list[TurnId]:
+        turns = [one for one in self.all(Turn) if one.session == session]
+        old = max((one.id for one in turns if one.ended_at is not None and one.ended_at < since), default="")
+        return [receiver(session), *(one.id for one in turns if one.id > old)]
+
 
 class StoreMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
@@ -251,6 +262,9 @@ class StoreMachine(RuleBasedStateMachine):
             assert await store.open_requests_of(session) == sorted(asked, key=lambda one: one.id)
             bound = [one for one in model.all(Binding) if one.session == session]
             assert await store.places(session) == sorted(bound, key=lambda one: (one.bound_at, one.place))
+            read = [one for reader in model.readers(session, 20.0) for one in model.read_in(reader)]
+            late = [one for one in read if one.settled_at is None or one.settled_at >= 20]
+            assert await store.read_by(session, 20.0) == sorted(late, key=lambda one: (one.read_at, one.id))
             for key in "ab":
                 assert await store.key(session, key) == model.keys.get((session, key))
         await self.compare_across_sessions()
@@ -262,8 +276,10 @@ class StoreMachine(RuleBasedStateMachine):
         assert await store.waiting_sessions() == sorted({one.recipient for one in waking})
         assert await store.due_sessions(20.0) == sorted({one.recipient for one in waking if one.due_at <= 20})
         assert await store.queued() == (len(queued), min((one.queued_at for one in queued), default=None))
-        leased = [one for one in model.unsettled() if one.turn == "t-1"]
-        assert await store.taken(TurnId("t-1")) == sorted(leased, key=lambda one: (one.queued_at, one.id))
+        for turn in READERS:
+            leased = [one for one in model.unsettled() if one.turn == turn and one.state is State.LEASED]
+            assert await store.taken(turn) == sorted(leased, key=lambda one: (one.queued_at, one.id))
+            assert await store.read_in(turn) == model.read_in(turn)
         mortal = (State.HELD, State.QUEUED, State.PARKED)
         ended = [one for one in model.unsettled() if one.state in mortal and one.expires_at <= 20]
         assert await store.ended_lives(20.0, 9) == sorted(ended, key=lambda one: (one.expires_at, one.id))

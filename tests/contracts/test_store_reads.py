@@ -1,11 +1,11 @@
 """What each read gives, and in which order."""
 
-from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
+from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId, receiver
 from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.ports.store import Change, Parties, Store
 from bridge.post import PostKind, PostState
 from bridge.request import Answer
-from bridge.turn import TurnState
+from bridge.turn import Turn, TurnState
 from tests.contracts.entities import (
     CAREER,
     DESK,
@@ -136,21 +136,52 @@ async def test_taken_are_the_messages_leased_by_the_turn(store: Store) -> None:
     assert ids(await store.taken(TurnId("t-1"))) == ["m-2", "m-3", "m-1"]
 
 
-async def test_read_by_gives_what_is_leased_or_newly_settled_and_was_read(store: Store) -> None:
+async def test_read_in_gives_what_was_read_in_a_turn_and_is_leased_or_settled(store: Store) -> None:
     await store.commit(
         Change(
             puts=[
-                message("m-1", state=State.LEASED, turn="t-1", read_at=30.0),
+                message("m-1", state=State.LEASED, turn="t-1", read_at=31.0),
                 message("m-2", state=State.LEASED, turn="t-1"),
                 message("m-3", state=State.PARKED, turn="t-1", read_at=30.0),
-                settled("m-4", at=50.0, read_at=31.0),
-                settled("m-5", at=49.9, read_at=31.0),
-                settled("m-6", at=60.0),
-                settled("m-7", at=60.0, read_at=31.0, recipient=FINANCE),
+                settled("m-4", turn="t-1", read_at=30.0),
+                settled("m-5", turn="t-1"),
+                settled("m-6", turn="t-2", read_at=30.0),
+                message("m-7", read_at=30.0),
             ]
         )
     )
-    assert set(ids(await store.read_by(CAREER, 50.0))) == {"m-1", "m-4"}
+    assert ids(await store.read_in(TurnId("t-1"))) == ["m-4", "m-1"]
+
+
+async def test_read_by_gives_what_was_read_lately_outside_of_turns_too(store: Store) -> None:
+    def ended(id: str, at: float, of: SessionId = CAREER) -> Turn:
+        return turn(id, session=of, state=TurnState.COMPLETED, ended_at=at)
+
+    await store.commit(
+        Change(
+            puts=[
+                ended("t-1", 50.0),
+                ended("t-2", 49.9),
+                ended("t-3", 50.0),
+                turn("t-4"),
+                ended("t-5", 60.0, FINANCE),
+                settled("m-1", at=55.0, turn="t-1", read_at=31.0),
+                settled("m-2", at=55.0, turn="t-2", read_at=31.0),
+                settled("m-3", at=50.0, turn="t-3", read_at=33.0),
+                settled("m-4", at=49.9, turn="t-3", read_at=31.0),
+                message("m-5", state=State.LEASED, turn="t-4", read_at=32.0),
+                message("m-6", state=State.LEASED, turn="t-4"),
+                settled("m-7", at=60.0, turn="t-5", read_at=31.0, recipient=FINANCE),
+                settled("m-8", at=50.0, turn=receiver(CAREER), read_at=31.0),
+                settled("m-9", at=49.9, turn=receiver(CAREER), read_at=31.0),
+                message("m-10", state=State.LEASED, turn=receiver(CAREER), read_at=34.0),
+                settled("m-11", at=60.0, turn=receiver(FINANCE), read_at=31.0, recipient=FINANCE),
+                settled("m-12", at=60.0, read_at=31.0),
+            ]
+        )
+    )
+    assert ids(await store.read_by(CAREER, 50.0)) == ["m-8", "m-5", "m-3", "m-10"]
+    assert ids(await store.read_by(DESK, 0.0)) == []
 
 
 async def test_waiting_and_due_sessions_are_those_with_a_queued_message_that_wakes(store: Store) -> None:
