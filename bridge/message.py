@@ -164,6 +164,11 @@ class Message:
         return replace(_moved(self, State.SETTLED), outcome=outcome, settled_at=at, reason=reason)
 
 
+def in_line(message: Message) -> tuple[bool, float, MessageId]:
+    """Orders the lane of a recipient: people's messages first, then as they first became queued."""
+    return not message.from_person, message.queued_at, message.id
+
+
 def _moved(message: Message, to: State) -> Message:
     if to not in TRANSITIONS[message.state]:
         raise IllegalMove(f"{message.id}: {message.state} does not go to {to}")

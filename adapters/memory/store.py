@@ -11,7 +11,7 @@ from bridge.decision import Verdict
 from bridge.errors import Code, Refused
 from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId, receiver, scheme_of
 from bridge.intake import Update
-from bridge.message import Intent, Message, State
+from bridge.message import Intent, Message, State, in_line
 from bridge.ports.store import Change, Key, Parties
 from bridge.post import Post, PostKind
 from bridge.request import Request
@@ -85,7 +85,7 @@ class MemoryStore:
             Message,
             lambda message: message.state is State.QUEUED,
             among=session,
-            by=lambda message: (not message.from_person, message.queued_at, message.id),
+            by=in_line,
         )
 
     async def inbox(self, session: SessionId) -> list[Message]:
@@ -220,7 +220,8 @@ class MemoryStore:
         return self._all(Turn, lambda turn: turn.lapsed(now), among=GOING, by=lambda turn: (turn.leased_until, turn.id))
 
     async def last_turns(self) -> list[Turn]:
-        newest = {turn.session: turn.id for turn in self._all(Turn, lambda turn: True, by=lambda turn: turn.id)}
+        every = self._all(Turn, lambda turn: True, by=lambda turn: (turn.live, turn.id))
+        newest = {turn.session: turn.id for turn in every}
         return self._all(Turn, lambda turn: newest[turn.session] == turn.id, by=lambda turn: turn.id)
 
     # Loops and budgets

@@ -158,7 +158,10 @@ ORDER BY leased_until, id;
 
 -- name: last_turns
 SELECT turns.* FROM sessions
-JOIN turns ON turns.id = (SELECT max(own.id) FROM turns AS own WHERE own.session = sessions.id)
+JOIN turns ON turns.id = coalesce(
+    (SELECT own.id FROM turns AS own WHERE own.session = sessions.id AND own.state IN ('starting', 'running')),
+    (SELECT max(own.id) FROM turns AS own WHERE own.session = sessions.id)
+)
 ORDER BY turns.id;
 
 -- name: conversation

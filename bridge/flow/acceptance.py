@@ -8,9 +8,10 @@ from bridge.caller import Caller
 from bridge.conversation import Conversation
 from bridge.decision import Decision, Verdict
 from bridge.flow.causes import served
+from bridge.flow.dispatch import Dispatch
 from bridge.flow.ledger import Work
 from bridge.ids import ConversationId, MessageId, Place
-from bridge.message import Intent, Message, Origin, State
+from bridge.message import Intent, Message, Origin, State, in_line
 from bridge.ports.store import InboxRoom, Key, OpenRequests, Parties
 from bridge.post import PostKind
 from bridge.request import Request
@@ -27,6 +28,7 @@ async def accept(
     decision: Decision,
     place: Place | None,
     acts_for: MessageId | None,
+    lanes: Dispatch,
 ) -> Receipt:
     """Stores what was admitted, with its decision and its key, in the change of `work`."""
     sender, recipient, standing, now = facts.sender, facts.recipient, facts.standing, work.now
@@ -86,7 +88,7 @@ async def accept(
     await _show(work, message, parties, receipt)
     work.then(lambda: work.wake.mail(recipient.id))
     if message.wake:
-        work.then(lambda: work.wake.lane(recipient.id))
+        await lanes.hand_over(work, recipient.id)
     work.then(lambda: work.wake.at(message.expires_at))
     return receipt
 
@@ -95,7 +97,7 @@ async def receipt_of(work: Work, message: Message, *, duplicate: bool) -> Receip
     position = 0
     if message.wake and message.state is State.QUEUED:
         position = 1 + sum(
-            (not one.from_person, one.queued_at, one.id) < (not message.from_person, message.queued_at, message.id)
+            in_line(one) < in_line(message)
             for one in await work.store.queue(message.recipient)
             if one.wake and one.id != message.id
         )

@@ -9,6 +9,7 @@ from bridge.decision import Decision, Effect, Verb, party
 from bridge.errors import Code, Refused
 from bridge.flow.acceptance import accept, receipt_of
 from bridge.flow.causes import causes_of, mark_begun, place_for, replied_to
+from bridge.flow.dispatch import Dispatch
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.refusal import refuse, refuse_early
 from bridge.ids import SessionId, address, profile_of
@@ -22,9 +23,10 @@ from bridge.views import Receipt, Send
 class Admission:
     """The one way into the store for what one session sends another (invariant 6)."""
 
-    def __init__(self, ledger: Ledger, policy: Policy) -> None:
+    def __init__(self, ledger: Ledger, policy: Policy, lanes: Dispatch) -> None:
         self._ledger = ledger
         self._policy = policy
+        self._lanes = lanes
 
     async def send(self, caller: Caller, send: Send, *, circle: bool = False) -> Receipt:
         """Admits and stores a message. `circle` says that to wait for its answer would close a circle of waits.
@@ -83,7 +85,7 @@ class Admission:
         if turn is not None:
             await mark_begun(work, turn)
         acts_for = turn.acts_for if turn else None
-        return await accept(work, acting, send, facts, parties, decision, place, acts_for)
+        return await accept(work, acting, send, facts, parties, decision, place, acts_for, self._lanes)
 
     # Facts
 

@@ -2,13 +2,15 @@
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from bridge.flow.causes import first_place
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.recovery import Recovery
 from bridge.flow.settlement import closing_of
-from bridge.flow.turns import Turns, start_turn
+from bridge.flow.turns import Run, Turns, start_turn
 from bridge.ids import MessageId, Place, SessionId, TurnId
 from bridge.message import Intent, Message
 from bridge.session import Session
@@ -24,13 +26,18 @@ class _Lane:
 
 
 class Dispatch:
+    """Begins turns from when it is opened until it is closed."""
+
     def __init__(self, ledger: Ledger, turns: Turns, recovery: Recovery, tasks: asyncio.TaskGroup) -> None:
         self._ledger = ledger
         self._turns = turns
         self._recovery = recovery
         self._tasks = tasks
         self._lanes: dict[SessionId, _Lane] = {}
-        self._closing = False
+        self._going = False
+
+    def open(self) -> None:
+        self._going = True
 
     def hint(self, session: SessionId) -> None:
         """The session may have work. Between a lane's last look at the store and its end nothing is awaited,
@@ -38,13 +45,21 @@ class Dispatch:
         lane = self._lanes.get(session)
         if lane is not None:
             lane.hinted = True
-        elif not self._closing:
-            lane = self._lanes[session] = _Lane()
-            lane.task = self._tasks.create_task(self._run(session, lane))
+        elif self._going:
+            self._enter(session, self._next)
+
+    async def hand_over(self, work: Work, session: SessionId) -> None:
+        """Has the session's lane look at what the change puts into its queue. An idle lane's next turn begins in that
+        same change, which saves a commit before its agent is at work."""
+        ident = work.over.enter_context(self._reserved(session))
+        if ident is None:
+            work.then(lambda: work.wake.lane(session))
+        else:
+            await begin(work, session, ident)
 
     async def close(self, grace_s: float) -> None:
         """Begins no further turn. Those that run have `grace_s` to end; what is left is what a restart finds."""
-        self._closing = True
+        self._going = False
         tasks = [lane.task for lane in self._lanes.values() if lane.task is not None]
         if tasks and grace_s > 0:
             await asyncio.wait(tasks, timeout=grace_s)
@@ -52,12 +67,39 @@ class Dispatch:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _run(self, session: SessionId, lane: _Lane) -> None:
+    @contextmanager
+    def _reserved(self, session: SessionId) -> Iterator[TurnId | None]:
+        """The lane of an idle session, held for the turn of that id until the end of the change that may begin it.
+        Whatever came of the change, the lane goes on with that turn, or with what there is else. None where it is not
+        idle, or may not begin."""
+        if session in self._lanes or not self._going or not self._turns.may_begin(session):
+            yield None
+            return
+        ident, over, opened = TurnId(self._ledger.ids.new()), asyncio.Event(), ExitStack()
+        run = opened.enter_context(self._turns.opening(session))
+
+        async def first(session: SessionId) -> bool:
+            with opened:
+                await over.wait()
+                return await self._one(run, session, ident)
+
+        self._enter(session, first)
         try:
-            while not self._closing:
+            yield ident
+        finally:
+            over.set()
+
+    def _enter(self, session: SessionId, first: Callable[[SessionId], Awaitable[bool]]) -> None:
+        lane = self._lanes[session] = _Lane()
+        lane.task = self._tasks.create_task(self._run(session, lane, first))
+
+    async def _run(self, session: SessionId, lane: _Lane, one: Callable[[SessionId], Awaitable[bool]]) -> None:
+        try:
+            while self._going:
                 lane.hinted = False
-                if not await self._one(session) and not lane.hinted:
+                if not await one(session) and not lane.hinted:
                     break
+                one = self._next
         except Exception:
             # The lane is a task of its own: its defect must not end the other lanes. The due-time scan
             # begins it again, and a restart recovers the turn.
@@ -65,32 +107,40 @@ class Dispatch:
         finally:
             del self._lanes[session]
 
-    async def _one(self, session: SessionId) -> bool:
-        """Runs one turn to its end, or decides about one that was taken over. False where none may, or has to, begin
-        now."""
+    async def _next(self, session: SessionId) -> bool:
         if not self._turns.may_begin(session):
             return False
         with self._turns.opening(session) as run:
-            lost = self._recovery.take_undecided(session)
-            if lost is not None:
-                await self._turns.decide(run, lost)
-                return True
-            ident = TurnId(self._ledger.ids.new())
-            turn = await self._ledger.surely(lambda work: begin(work, session, ident))
-            if turn is not None:
-                await self._turns.run(run, turn)
+            return await self._one(run, session, TurnId(self._ledger.ids.new()))
+
+    async def _one(self, run: Run, session: SessionId, ident: TurnId) -> bool:
+        """Runs one turn to its end, or decides about one that was taken over. False where none may, or has to, begin
+        now."""
+        lost = self._recovery.take_undecided(session)
+        if lost is not None:
+            await self._turns.decide(run, lost)
+            return True
+        turn = await self._ledger.surely(lambda work: _begun(work, session, ident))
+        if turn is not None:
+            await self._turns.run(run, turn)
         return turn is not None
 
 
+async def _begun(work: Work, session: SessionId, ident: TurnId) -> Turn | None:
+    """The turn of that id: one that was stored already, unless it is over, or else a new one."""
+    stored = await work.turn(ident)
+    if stored is not None:
+        return stored if stored.live else None
+    return await begin(work, session, ident)
+
+
 async def begin(work: Work, session_id: SessionId, ident: TurnId) -> Turn | None:
-    """Leases the next input of a session to a new turn. None where it may not, or has nothing to, run now. Called again
-    for a turn that it has stored already, it returns that one."""
+    """Leases the next input of a session to a new turn. None where it may not, or has nothing to, run now."""
     session = await work.session(session_id)
     if session is None or not session.runs or session.closed_at is not None or session.paused is not None:
         return None
-    live = await work.store.live_turn(session_id)
-    if live is not None:
-        return live if live.id == ident else None
+    if await work.store.live_turn(session_id) is not None:
+        return None
     message = next((one for one in await work.queue(session_id) if _runs(one, session, work.now)), None)
     if message is None or message.waits(work.now):
         # What has to wait at the head rests the lane: nothing overtakes it but a person's word, which sorts first.

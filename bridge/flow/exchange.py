@@ -92,7 +92,7 @@ class Exchange:
         self._dispatch = Dispatch(self._ledger, self._turns, self._recovery, self._tasks)
         self._timekeeper = Timekeeper(self._ledger, self._recovery)
         self._outbox = Outbox(self._ledger, self._hints)
-        admission = Admission(self._ledger, policy)
+        admission = Admission(self._ledger, policy, self._dispatch)
         self.directory = Directory(self._ledger, policy, self._agents, self._turns, profile)
         self.control = Control(self._ledger, self._turns, self._recovery, self._agents)
         self._admission = admission
@@ -100,7 +100,7 @@ class Exchange:
         self._replies = Replies(self._ledger, admission, waits, self._hints)
         commands = Commands(self._ledger, admission, self.directory, self.control)
         self.menu = commands.menu()
-        self.inbound = Inbound(self._ledger, commands, Buttons(self.control, questions))
+        self.inbound = Inbound(self._ledger, self._dispatch, commands, Buttons(self.control, questions))
 
     # Life
 
@@ -112,6 +112,7 @@ class Exchange:
     async def begin(self) -> None:
         """Begins to deliver. Agents call back at once, so whatever serves their tools must accept by then."""
         self._hints.attach(self._dispatch.hint, self._timekeeper.at)
+        self._dispatch.open()
         self._background.append(self._tasks.create_task(self._timekeeper.run()))
         for task in (Retention(self._ledger), Shortage(self._ledger)):
             self._background.append(self._tasks.create_task(task.run()))

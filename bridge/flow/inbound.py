@@ -11,6 +11,7 @@ from bridge.errors import Code, Refused
 from bridge.flow.buttons import Buttons
 from bridge.flow.commands import Commands
 from bridge.flow.control import hasten
+from bridge.flow.dispatch import Dispatch
 from bridge.flow.ledger import Ledger, Work
 from bridge.ids import ConversationId, MessageId, Place
 from bridge.intake import Update
@@ -28,8 +29,9 @@ INPUT_CHARS = 200_000
 class Inbound:
     """Implements `bridge.ports.chat.Intake`."""
 
-    def __init__(self, ledger: Ledger, commands: Commands, buttons: Buttons) -> None:
+    def __init__(self, ledger: Ledger, lanes: Dispatch, commands: Commands, buttons: Buttons) -> None:
         self._ledger = ledger
+        self._lanes = lanes
         self._commands = commands
         self._buttons = buttons
 
@@ -112,7 +114,7 @@ class Inbound:
         if session.paused is not None:
             text = f"{session.title} is paused: {session.paused}. Your message waits: set it right, then /resume."
             await work.show(f"paused:{message.id}", heard.place, PostKind.NOTICE, text, session=session.id)
-        work.then(lambda: work.wake.lane(session.id))
+        await self._lanes.hand_over(work, session.id)
 
 
 def _accept(work: Work, heard: Heard, session: Session) -> Message:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
@@ -14,7 +15,7 @@ from bridge.decision import Verdict
 from bridge.errors import Code, Conflict, Refused
 from bridge.ids import ConversationId, Ids, MessageId, NodeId, Place, PostId, SessionId, TurnId, scheme_of
 from bridge.limits import Limits
-from bridge.message import Message
+from bridge.message import Message, State, in_line
 from bridge.ports.chat import Chat
 from bridge.ports.clock import Clock, Randomness
 from bridge.ports.store import Change, Check, Entity, Key, Store
@@ -102,20 +103,23 @@ class Ledger:
         """
         while True:
             work = Work(self)
-            result = await body(work)
-            try:
-                await self.store.commit(work.change())
-            except Conflict:
-                continue
-            for wake in work.wakes:
-                wake()
-            return result
+            with work.over:
+                result = await body(work)
+                try:
+                    await self.store.commit(work.change())
+                except Conflict:
+                    continue
+                for wake in work.wakes:
+                    wake()
+                return result
 
 
 class Work:
-    """One change in the making. Reads see what the change has put already."""
+    """One change in the making. Reads see what the change has put already. `over` is left once its end is known, and
+    also where it never will be: when the store fails, or the caller is cut off."""
 
     def __init__(self, ledger: Ledger) -> None:
+        self.over = ExitStack()
         self.store = ledger.store
         self.limits = ledger.limits
         self.now = ledger.clock.now()
@@ -279,7 +283,10 @@ class Work:
         return [self._staged(message) for message in await self.store.taken(turn)]
 
     async def queue(self, session: SessionId) -> list[Message]:
-        return [self._staged(message) for message in await self.store.queue(session)]
+        stored = {message.id: message for message in await self.store.queue(session)}
+        put = {one.id: one for one in self._puts.values() if isinstance(one, Message) and one.recipient == session}
+        queued = [message for message in (stored | put).values() if message.state is State.QUEUED]
+        return sorted(queued, key=in_line)
 
     async def conversation(self, conversation: ConversationId) -> Conversation | None:
         staged = self._puts.get(("conversation", conversation))

@@ -254,7 +254,7 @@ class Store(Protocol):
         ...
 
     async def last_turns(self) -> list[Turn]:
-        """The newest turn of each session, by id. A live one is always the newest."""
+        """The newest turn of each session, by id. A live one counts as the newest, also where a clock was set back."""
         ...
 
     # Loops and budgets

@@ -22,7 +22,8 @@ SELECT
     printf('%08x-%04x-7000-9000-%012x', (:since * 1000 + n) >> 16, (:since * 1000 + n) & 65535, n),
     :since + n / 1000.0, :since + n / 1000.0, :since + n / 1000.0, :since + :life, 'settled', 'acked', 1,
     '["default/desk"]', 0, 0,
-    printf('%08x-%04x-7000-a000-%012x', (:since * 1000 + n) >> 16, (:since * 1000 + n) & 65535, n), 1, 0, 0, :since + n / 1000.0, :since + n / 1000.0, 3
+    printf('%08x-%04x-7000-a000-%012x', (:since * 1000 + n) >> 16, (:since * 1000 + n) & 65535, n),
+    1, 0, 0, :since + n / 1000.0, :since + n / 1000.0, 3
 FROM number
 """
 _SESSIONS = """

@@ -276,10 +276,10 @@ class StoreMachine(RuleBasedStateMachine):
         assert await store.waiting_sessions() == sorted({one.recipient for one in waking})
         assert await store.due_sessions(20.0) == sorted({one.recipient for one in waking if one.due_at <= 20})
         assert await store.queued() == (len(queued), min((one.queued_at for one in queued), default=None))
-        for turn in READERS:
-            leased = [one for one in model.unsettled() if one.turn == turn and one.state is State.LEASED]
-            assert await store.taken(turn) == sorted(leased, key=lambda one: (one.queued_at, one.id))
-            assert await store.read_in(turn) == model.read_in(turn)
+        for reader in READERS:
+            leased = [one for one in model.unsettled() if one.turn == reader and one.state is State.LEASED]
+            assert await store.taken(reader) == sorted(leased, key=lambda one: (one.queued_at, one.id))
+            assert await store.read_in(reader) == model.read_in(reader)
         mortal = (State.HELD, State.QUEUED, State.PARKED)
         ended = [one for one in model.unsettled() if one.state in mortal and one.expires_at <= 20]
         assert await store.ended_lives(20.0, 9) == sorted(ended, key=lambda one: (one.expires_at, one.id))

@@ -346,10 +346,12 @@ async def test_the_last_turns_are_the_newest_of_each_session(store: Store) -> No
                 turn("t-3", session=CAREER, **over),
                 turn("t-1", session=FINANCE),
                 turn("t-2", session=CAREER, **over),
+                turn("t-4", session=DESK),
+                turn("t-5", session=DESK, **over),
             ]
         )
     )
-    assert [one.id for one in await store.last_turns()] == ["t-1", "t-3"]
+    assert [one.id for one in await store.last_turns()] == ["t-1", "t-3", "t-4"]
 
 
 async def test_pending_posts_of_a_place_come_finals_first_then_as_they_were_made(store: Store) -> None:

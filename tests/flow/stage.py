@@ -4,6 +4,7 @@ import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
+from weakref import WeakKeyDictionary
 
 from adapters.memory.store import MemoryStore
 from bridge.caller import Caller
@@ -158,6 +159,10 @@ class Stage:
         await settled()
 
 
+_LIVES: WeakKeyDictionary[Store, int] = WeakKeyDictionary()
+"""How often a bridge has lived on a store: no two lives draw the same ids."""
+
+
 @asynccontextmanager
 async def stage(
     *sessions: Declared,
@@ -176,6 +181,7 @@ async def stage(
     store = store or MemoryStore()
     runtime = runtime or FakeRuntime()
     clock = clock or ManualClock()
+    lives = _LIVES[store] = _LIVES.get(store, 0) + 1
     exchange = Exchange(
         profile="default",
         version="test",
@@ -186,7 +192,7 @@ async def stage(
         runtime=runtime,
         chats={chat.scheme: chat},
         clock=clock,
-        randomness=random.Random(seed),
+        randomness=random.Random(f"{seed}/{lives}"),
         limits=limits or Limits(stop_grace_s=0.05),
         tools={},
         node=NodeId(node),

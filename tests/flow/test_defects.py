@@ -29,19 +29,25 @@ def reading(on: Stage, final: str = "done") -> Behaviour:
 
 async def test_a_lane_that_ended_by_a_defect_is_begun_again_by_the_due_time_scan() -> None:
     class Broken(MemoryStore):
-        reads = 0
+        broken = False
 
         async def queue(self, session: SessionId) -> list[Message]:
-            if session == ident("career"):
-                self.reads += 1
-                if self.reads == 2:
-                    raise KeyError("a defect")
+            if self.broken:
+                raise KeyError("a defect")
             return await super().queue(session)
 
-    async with stage(session("career"), store=Broken()) as on:
+    store = Broken()
+    async with stage(session("career"), store=store) as on:
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            store.broken = len(on.runtime.prompts) == 1
+            return ""
+
+        on.agent("career", career)
         sent = await on.send("career", "hello", intent=Intent.INFORM)
         await on.quiet()
-        assert on.runtime.prompts == []
+        assert len(on.runtime.prompts) == 1
+        store.broken = False
         await on.clock.advance(30)
         assert len(on.runtime.prompts) == 2
         assert (await on.message(sent.message_id)).state is State.SETTLED

@@ -6,6 +6,7 @@ import pytest
 
 from bridge.errors import Code
 from bridge.flow.hints import Hints
+from bridge.flow.turns import Turns
 from bridge.ids import MessageId
 from bridge.limits import Limits
 from bridge.message import Intent, Outcome, State
@@ -187,6 +188,7 @@ async def test_work_whose_wake_up_was_lost_is_found_by_the_due_time_scan(monkeyp
     async with stage(session("career")) as on:
         with monkeypatch.context() as lost:
             lost.setattr(Hints, "lane", lambda self, session: None)
+            lost.setattr(Turns, "may_begin", lambda self, session: False)
             sent = await on.send("career", "hello")
             await on.quiet()
             assert on.runtime.prompts == []

@@ -42,7 +42,7 @@ class Judge:
                     pass
 
     def _message(self, one: Message, was: Message | None, change: Change) -> None:
-        if one.state is State.QUEUED and (was is None or was.state is not State.QUEUED):
+        if was is None or (one.state is State.QUEUED and was.state is not State.QUEUED):
             self._queued_at[one.id] = self._world.loop.time()
         if was is None:
             self._admitted(one, change)
