@@ -1,9 +1,11 @@
 """What the store in memory keeps, and how a change is checked as a whole before it is applied."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, fields, replace
-from operator import attrgetter
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, fields, is_dataclass
+from functools import cache
+from types import NoneType
 from typing import Any, TypeVar
 
 from adapters.memory.index import GOING, Index
@@ -20,9 +22,9 @@ from bridge.trace import Step
 from bridge.turn import Turn
 
 _T = TypeVar("_T")
-_Rows = dict[type, dict[object, Any]]
-_GETTERS: dict[type, Callable[[Any], tuple[Any, ...]]] = {}
-_PLAIN = (bool, int, float)
+_Rows = Mapping[type, dict[object, Any]]
+_PLAIN = frozenset({bool, int, float, NoneType})
+_FLAT = _PLAIN | {str}
 
 
 class Tables:
@@ -30,15 +32,18 @@ class Tables:
     unless nothing can change them."""
 
     def __init__(self) -> None:
-        self._kept: _Rows = {}
+        self._kept: defaultdict[type, dict[object, Any]] = defaultdict(dict)
         self._index = Index()
 
     def get(self, kind: type[_T], key: object) -> _T | None:
-        found: _T | None = self._kept.get(kind, {}).get(key)
+        found: _T | None = self._kept[kind].get(key)
         return found
 
     def every(self, kind: type[_T]) -> list[_T]:
-        return [_copy(one) for one in self._kept.get(kind, {}).values()]
+        rows: list[Any] = list(self._kept[kind].values())
+        if kind is Step:
+            rows = [_copied(step) for step in rows]
+        return rows
 
     def group(self, kind: type[_T], group: object) -> list[_T]:
         """Those of a group of the index: the messages of a recipient or of a turn, the turns of a session, the requests
@@ -60,31 +65,31 @@ class Tables:
         self._check_uniqueness(written)
         self._check_room(change, written)
         for place in change.unbound:
-            self._kept.get(Binding, {}).pop(place, None)
+            self._kept[Binding].pop(place, None)
         for kind, rows in written.items():
-            kept = self._kept.setdefault(kind, {})
+            kept = self._kept[kind]
             for key, row in rows.items():
                 self._index.move(key, kept.get(key), row)
                 kept[key] = row
 
     def _written(self, change: Change) -> _Rows:
         """The rows as they are to be."""
-        written: _Rows = {}
-        before = self._kept
+        written: defaultdict[type, dict[object, Any]] = defaultdict(dict)
+        before: _Rows = self._kept
         if change.unbound:
-            bindings = {place: row for place, row in before.get(Binding, {}).items() if place not in change.unbound}
+            bindings = {place: row for place, row in before[Binding].items() if place not in change.unbound}
             before = {**before, Binding: bindings}
-        for entity in sorted(change.puts, key=lambda one: one.version == 0):
+        for entity in sorted(change.puts, key=_is_new):
             _check_content(entity)
             kind, key = type(entity), key_of(entity)
-            _expect(entity, written if key in written.get(kind, {}) else before)
-            written.setdefault(kind, {})[key] = replace(entity, version=entity.version + 1)
+            _expect(entity, written if key in written[kind] else before)
+            written[kind][key] = _raised(entity)
         for record in (*change.keys, *change.verdicts, *change.steps):
             _check_content(record)
             table, key = type(record), key_of(record)
-            if key in written.get(table, {}) or key in self._kept.get(table, {}):
+            if key in written[table] or key in self._kept[table]:
                 raise Conflict(f"{key} exists already")
-            written.setdefault(table, {})[key] = _copy(record)
+            written[table][key] = _copied(record) if isinstance(record, Step) else record
         return written
 
     def _after(self, kind: type[_T], group: object, written: _Rows) -> Iterable[_T]:
@@ -115,6 +120,10 @@ def _inbox_size(messages: Iterable[Message]) -> int:
     return sum(one.takes_room and one.state is not State.SETTLED for one in messages)
 
 
+def _is_new(entity: Entity) -> bool:
+    return entity.version == 0
+
+
 def _expect(entity: Entity, rows: _Rows) -> None:
     stored = rows.get(type(entity), {}).get(key_of(entity))
     if (stored.version if stored else 0) != entity.version:
@@ -129,11 +138,7 @@ def _check_distinct(values: list[Any], what: str) -> None:
 def _check_content(row: Any) -> None:
     """Raises for what no database could hold: text that is no Unicode, and a state that contradicts itself."""
     try:
-        for value in _values_of(row):
-            if isinstance(value, str):
-                value.encode()
-            elif value and not isinstance(value, _PLAIN):
-                json.dumps(value, ensure_ascii=False, default=asdict).encode()
+        _check_values(_values_of(row))
     except UnicodeEncodeError as error:
         raise Refused(Code.INVALID_REQUEST, f"it holds a value that cannot be stored: {error}") from error
     if isinstance(row, Message):
@@ -148,11 +153,53 @@ def _check_content(row: Any) -> None:
         raise IllegalMove(f"{type(row).__name__} {key_of(row)}: its state contradicts its fields")
 
 
+def _check_values(values: Iterable[Any]) -> None:
+    for value in values:
+        kind = type(value)
+        if kind in _PLAIN:
+            continue
+        if isinstance(value, str):
+            if not value.isascii():
+                value.encode()
+        elif kind is tuple:
+            _check_values(value)
+        elif is_dataclass(value):
+            _check_values(_values_of(value))
+        elif value:
+            json.dumps(value, ensure_ascii=False, default=asdict).encode()
+
+
 def _values_of(row: Any) -> tuple[Any, ...]:
-    kind = type(row)
-    if kind not in _GETTERS:
-        _GETTERS[kind] = attrgetter(*(field.name for field in fields(row)))
-    return _GETTERS[kind](row)
+    kind: Any = type(row)
+    return _getter(kind)(row)
+
+
+def _raised(entity: Entity) -> Entity:
+    """The same with its next version."""
+    kind: Any = type(entity)
+    raised: Entity = _raiser(kind)(entity)
+    return raised
+
+
+# What has to do with every field of a kind is compiled once, as `dataclasses` does it: it is half of a commit.
+
+
+@cache
+def _getter(kind: type) -> Callable[[Any], tuple[Any, ...]]:
+    every = "".join(f"one.{name}, " for name in _names(kind))
+    getter: Callable[[Any], tuple[Any, ...]] = eval(f"lambda one: ({every})")
+    return getter
+
+
+@cache
+def _raiser(kind: type) -> Callable[[Any], Any]:
+    same = ", ".join(f"{name}=one.{name}" for name in _names(kind) if name != "version")
+    raiser: Callable[[Any], Any] = eval(f"lambda one: kind({same}, version=one.version + 1)", {"kind": kind})
+    return raiser
+
+
+def _names(kind: Any) -> list[str]:
+    return [field.name for field in fields(kind)]
 
 
 def key_of(row: Any) -> object:
@@ -169,8 +216,11 @@ def key_of(row: Any) -> object:
             return row.id
 
 
-def _copy(row: _T) -> _T:
+def _copied(step: Step) -> Step:
     """The detail of a step is the one thing kept here that can be changed; it is copied as JSON would."""
-    if isinstance(row, Step):
-        return replace(row, detail=json.loads(json.dumps(row.detail, default=asdict)))
-    return row
+    detail = step.detail
+    if all(type(value) in _FLAT for value in detail.values()):
+        copy = dict(detail)
+    else:
+        copy = json.loads(json.dumps(detail, default=asdict))
+    return Step(step.id, step.at, step.step, step.session, step.message, step.conversation, step.cause, copy)

@@ -25,7 +25,7 @@ class Owner:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.tasks: dict[asyncio.Task[Any], None] = {}
+        self.tasks: dict[int, _Task] = {}
         self.held_up: list[_Call] | None = None
         self.killed = False
         self.context = contextvars.copy_context()
@@ -37,25 +37,42 @@ class Owner:
 
     def kill(self) -> None:
         self.killed = True
-        for task in self.tasks:
+        for task in self.tasks.values():
             task.cancel()
 
 
 _OWNER: contextvars.ContextVar[Owner | None] = contextvars.ContextVar("owner", default=None)
-_Call = tuple[asyncio.Handle, contextvars.Context, Callable[..., object], tuple[Any, ...]]
+
+
+class _Call:
+    """What the loop is to call. Many thousands are made in a run, so it holds no more than that takes; to asyncio it
+    is the handle by which a call can be cancelled."""
+
+    __slots__ = ("args", "callback", "context", "dropped")
+
+    def __init__(
+        self, callback: Callable[..., object], args: tuple[Any, ...], context: contextvars.Context | None
+    ) -> None:
+        self.callback = callback
+        self.args = args
+        self.context = contextvars.copy_context() if context is None else context
+        self.dropped = False
+
+    def cancel(self) -> None:
+        """It is passed over once it is its turn."""
+        self.dropped = True
 
 
 class _Task(asyncio.Task[Any]):
     """A set of tasks is walked by their hashes, and those of an object are where it lies in memory."""
 
-    _numbers = itertools.count(1)
-
-    def __init__(self, *args: Any, number: int, **kwargs: Any) -> None:
-        self._number = number
-        super().__init__(*args, **kwargs)
+    def __init__(self, coro: Any, number: int, owner: Owner | None, *, loop: "VirtualLoop", **kwargs: Any) -> None:
+        self.number = number
+        self.owner = owner
+        super().__init__(coro, loop=loop, **kwargs)
 
     def __hash__(self) -> int:
-        return self._number
+        return self.number
 
 
 def acting() -> Owner | None:
@@ -71,7 +88,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._ready: deque[_Call] = deque()
         self._timers: list[tuple[float, int, _Call]] = []
         self._numbers = itertools.count(1)
-        self._tasks: dict[asyncio.Task[Any], None] = {}
+        self._tasks: dict[int, _Task] = {}
         self._frozen: dict[Owner, None] = {}
         self.defects: list[tuple[str, BaseException | None]] = []
 
@@ -101,40 +118,52 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         **_: object,
     ) -> asyncio.Task[Any]:
         number = next(self._numbers)
-        task = _Task(coro, loop=self, name=str(name or number), context=context, number=number)
         owner = _OWNER.get() if context is None else context.get(_OWNER)
-        for kept in (self._tasks, owner.tasks if owner is not None else None):
-            if kept is not None:
-                kept[task] = None
-                task.add_done_callback(kept.pop)
+        task = _Task(coro, number, owner, loop=self, name=str(name or number), context=context)
+        self._tasks[number] = task
+        if owner is not None:
+            owner.tasks[number] = task
+        task.add_done_callback(self._ended)
         return task
+
+    def _ended(self, task: Any) -> None:
+        del self._tasks[task.number]
+        if task.owner is not None:
+            del task.owner.tasks[task.number]
 
     def call_soon(
         self, callback: Callable[[*Ts], object], *args: *Ts, context: contextvars.Context | None = None
-    ) -> asyncio.Handle:
-        context = contextvars.copy_context() if context is None else context
-        handle = asyncio.Handle(callback, args, self, context)
-        self._ready.append((handle, context, callback, args))
-        return handle
+    ) -> Any:
+        call = _Call(callback, args, context)
+        self._ready.append(call)
+        return call
 
     def call_later(
         self, delay: float, callback: Callable[[*Ts], object], *args: *Ts, context: contextvars.Context | None = None
-    ) -> asyncio.TimerHandle:
+    ) -> Any:
         return self.call_at(self._now + delay, callback, *args, context=context)
 
     def call_at(
         self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: contextvars.Context | None = None
-    ) -> asyncio.TimerHandle:
-        context = contextvars.copy_context() if context is None else context
-        handle = asyncio.TimerHandle(when, callback, args, self, context)
-        heapq.heappush(self._timers, (when, next(self._numbers), (handle, context, callback, args)))
-        return handle
-
-    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """Called by a timer that is cancelled; it is passed over once it is due."""
+    ) -> Any:
+        call = _Call(callback, args, context)
+        heapq.heappush(self._timers, (when, next(self._numbers), call))
+        return call
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         self.defects.append((str(context.get("message")), context.get("exception")))
+
+    async def sleep(self, seconds: float) -> None:
+        """As `asyncio.sleep`, with nothing between it and the timer: most of what is awaited in a run is time."""
+        if seconds <= 0:
+            await asyncio.sleep(0)
+            return
+        future: asyncio.Future[None] = asyncio.Future(loop=self)
+        over = self.call_at(self._now + seconds, _set, future)
+        try:
+            await future
+        finally:
+            over.cancel()
 
     # Running
 
@@ -168,39 +197,43 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         for owner in list(self._frozen):
             self.thaw(owner)
         for _ in range(100):
-            for task in list(self._tasks):
+            for task in list(self._tasks.values()):
                 task.cancel()
             self._until(lambda: not self._ready)
             if not self._tasks:
                 return
-        raise Stuck(f"{len(self._tasks)} tasks do not end: {list(self._tasks)[:3]}")
+        raise Stuck(f"{len(self._tasks)} tasks do not end: {list(self._tasks.values())[:3]}")
 
     def _until(self, over: Callable[[], bool]) -> None:
-        rounds = 0
+        """In rounds: what a call makes ready is called in the next one, after what has become due meanwhile."""
+        ready, timers, rounds = self._ready, self._timers, 0
         while not over():
-            timers = self._timers
-            if not self._ready:
-                while timers and timers[0][2][0].cancelled():
+            if not ready:
+                while timers and timers[0][2].dropped:
                     heapq.heappop(timers)
                 if not timers:
                     raise Stuck("everybody waits, and nothing will ever happen")
                 self._now = max(self._now, timers[0][0])
                 rounds = 0
             while timers and timers[0][0] <= self._now:
-                self._ready.append(heapq.heappop(timers)[2])
+                ready.append(heapq.heappop(timers)[2])
             rounds += 1
             if rounds > _ROUNDS_AT_ONCE:
                 raise Stuck(f"the time stands still at {self._now:.3f}")
-            self._round()
+            for _ in range(len(ready)):
+                call = ready.popleft()
+                if not call.dropped and not (self._frozen and _held_up(call)):
+                    call.context.run(call.callback, *call.args)
 
-    def _round(self) -> None:
-        for _ in range(len(self._ready)):
-            call = self._ready.popleft()
-            handle, context, callback, args = call
-            if handle.cancelled():
-                continue
-            owner = context.get(_OWNER)
-            if owner is not None and owner.held_up is not None:
-                owner.held_up.append(call)
-                continue
-            context.run(callback, *args)
+
+def _set(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _held_up(call: _Call) -> bool:
+    owner = call.context.get(_OWNER)
+    if owner is None or owner.held_up is None:
+        return False
+    owner.held_up.append(call)
+    return True

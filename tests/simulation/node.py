@@ -34,7 +34,7 @@ class NodeClock:
         return self._world.now() + self.skew
 
     async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
+        await self._world.loop.sleep(seconds)
 
 
 class Life:
@@ -115,7 +115,7 @@ class Life:
         for call in self._calls:
             call.cancel()
         if self.owner.tasks:
-            await asyncio.wait(list(self.owner.tasks), timeout=60)
+            await asyncio.wait(list(self.owner.tasks.values()), timeout=60)
 
     async def kill(self) -> None:
         """Nothing of it reaches anybody from now on."""
@@ -127,7 +127,9 @@ class Life:
             await asyncio.sleep(0)
             if not self.owner.tasks:
                 return
-        self._world.broke("tasks", f"{self.name} was killed, and of it there are still {list(self.owner.tasks)[:3]}")
+        self._world.broke(
+            "tasks", f"{self.name} was killed, and of it there are still {list(self.owner.tasks.values())[:3]}"
+        )
 
 
 def _unheard(task: asyncio.Task[Any]) -> None:
@@ -197,7 +199,7 @@ class Node:
         if error is not None and not _all_refused(error):
             self._world.broke("defect", f"{life.name} ended by {error!r}")
         elif life.owner.tasks:
-            self._world.broke("tasks", f"{life.name} has left {list(life.owner.tasks)[:3]}")
+            self._world.broke("tasks", f"{life.name} has left {list(life.owner.tasks.values())[:3]}")
 
 
 def _all_refused(error: BaseException) -> bool:

@@ -1,6 +1,5 @@
 """The one store of all nodes, which notes and judges every change, and the way of one node to it, which can fail."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, cast
 
@@ -80,11 +79,13 @@ class Lifeline:
         self.cut = False
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
-        method = getattr(self._world.store, name)
+        method, loop = getattr(self._world.store, name), self._world.loop
         writes = name == "commit"
 
         async def call(*args: object) -> Any:
-            await self._before(writes)
+            if (wait_s := self._wait_s(writes)) is not None:
+                await loop.sleep(wait_s)
+            self._reach()
             result = await method(*args)
             if writes:
                 await self._after()
@@ -96,28 +97,32 @@ class Lifeline:
     def as_store(self) -> Store:
         return cast(Store, self)
 
-    async def _before(self, writes: bool) -> None:
-        self._live()
+    def _wait_s(self, writes: bool) -> float | None:
+        """How long it takes the call to get there; None where it is there at once."""
+        if self.cut:
+            raise Cut
         draw = self._chance.random()
-        if self._world.suffers(Misfortune.SLOW_STORE) and draw > 0.998:
-            await asyncio.sleep(20 * self._chance.random())
-        elif writes:
-            await asyncio.sleep(self._latency_s * draw)
-        elif draw < 0.15:
-            await asyncio.sleep(self._latency_s * draw if self._latency_s > _FAST_S else 0)
-        self._live()
-        away = self._world.out_of_reach_until > self._world.loop.time()
-        if away or (self._world.suffers(Misfortune.REFUSALS) and self._chance.random() < 0.003):
+        if draw > 0.998 and self._world.suffers(Misfortune.SLOW_STORE):
+            return 20 * self._chance.random()
+        if writes:
+            return self._latency_s * draw
+        if draw < 0.15:
+            return self._latency_s * draw if self._latency_s > _FAST_S else 0
+        return None
+
+    def _reach(self) -> None:
+        if self.cut:
+            raise Cut
+        world = self._world
+        away = world.out_of_reach_until > world.loop.time()
+        if away or (world.suffers(Misfortune.REFUSALS) and self._chance.random() < 0.003):
             raise Refused(Code.UNAVAILABLE, "the store is out of reach")
 
     async def _after(self) -> None:
         """A change that is stored, and whose caller may not hear of it."""
         if self._chance.random() < 0.3:
-            await asyncio.sleep(0.002)
-        self._live()
-        if self._world.suffers(Misfortune.AMBIGUOUS) and self._chance.random() < 0.01:
-            raise Refused(Code.UNAVAILABLE, "nobody knows whether it was stored")
-
-    def _live(self) -> None:
+            await self._world.loop.sleep(0.002)
         if self.cut:
             raise Cut
+        if self._world.suffers(Misfortune.AMBIGUOUS) and self._chance.random() < 0.01:
+            raise Refused(Code.UNAVAILABLE, "nobody knows whether it was stored")
