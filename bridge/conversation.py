@@ -4,8 +4,10 @@ from dataclasses import dataclass, replace
 
 from bridge.ids import ConversationId, Place, SessionId
 from bridge.limits import Limits
+from bridge.quick import quick
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """All messages that stem from one first message.
@@ -22,6 +24,7 @@ class Conversation:
     version: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Pair:
     """The recent traffic between two sessions, in both directions: `a` is the lesser id."""

@@ -6,6 +6,7 @@ from enum import StrEnum
 from bridge.errors import Code
 from bridge.ids import ConversationId, MessageId, SessionId
 from bridge.message import Origin
+from bridge.quick import quick
 from bridge.session import Kind, Session
 
 
@@ -49,6 +50,7 @@ class Decision:
     reason: str
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The record of one decision: who wanted what of whom, what was said, and by which rule.

@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from bridge.errors import IllegalMove
 from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
+from bridge.quick import quick
 
 
 class Intent(StrEnum):
@@ -73,6 +74,7 @@ OUTCOMES: dict[State, frozenset[Outcome]] = {
 """The outcomes with which each state may settle. A life never ends while leased."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Message:
     """What one session sends another.

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from bridge.ids import MessageId, Place, PostId, SessionId
+from bridge.quick import quick
 
 
 class PostKind(StrEnum):
@@ -37,6 +38,7 @@ class Button:
     action: str
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Post:
     """`key` is unique: revising a post is putting another text under the same key.

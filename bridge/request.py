@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from bridge.errors import IllegalMove
 from bridge.ids import MessageId, Place, SessionId
+from bridge.quick import quick
 
 
 class Answer(StrEnum):
@@ -21,6 +22,7 @@ NO_REPLY_TEXT = "NO_REPLY"
 """A reply whose whole text is this closes the request as `no_reply` and goes nowhere (DESIGN §3)."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Request:
     """The question that message `id` asks.

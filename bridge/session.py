@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bridge.ids import Place, SessionId
+from bridge.quick import quick
 
 
 class Kind(StrEnum):
@@ -22,6 +23,7 @@ class Source(StrEnum):
     RUNTIME = "runtime"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Session:
     """One agent's persistent context.

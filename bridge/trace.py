@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from bridge.ids import ConversationId, MessageId, SessionId
+from bridge.quick import quick
 
 
 class StepKind(StrEnum):
@@ -20,6 +21,7 @@ class StepKind(StrEnum):
     SENT = "sent"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Step:
     """`message` is None for a refused request, which is traced by its conversation and by its cause."""

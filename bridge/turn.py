@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from bridge.errors import IllegalMove
 from bridge.ids import ConversationId, MessageId, NodeId, Place, SessionId, TurnId
+from bridge.quick import quick
 
 
 class TurnState(StrEnum):
@@ -69,6 +70,7 @@ class Process:
     birth: str
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Turn:
     """`acts_for` is the input whose answer its final text may be: its own input, or, in a turn that an

@@ -85,7 +85,12 @@ class Agents:
         """The session's turn is over: its agent is closed after `idle_close_s` without another."""
         running = self._running.get(session)
         if running is not None and running.idle is None:
-            running.idle = self._tasks.create_task(self._close_when_idle(session, running))
+            closing = self._close_when_idle(session, running)
+            try:
+                running.idle = self._tasks.create_task(closing)
+            except RuntimeError:
+                # The group takes no more tasks: the bridge is ending, and its agents end with it.
+                closing.close()
 
     async def retire(self, session: SessionId) -> None:
         """Ends the session's agent and its token, and returns once it is gone. Does nothing where none runs."""

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from adapters.memory.store import MemoryStore
 from bridge import wording
 from bridge.ids import TurnId
 from bridge.limits import Limits
@@ -28,6 +29,35 @@ async def test_an_idle_agent_is_closed_in_time_and_resumes_its_own_context() -> 
         await on.quiet()
         assert [launch.alias for launch in on.runtime.launches] == [None, agent.alias]
         assert on.runtime.agents[1].alias == agent.alias
+
+
+async def test_a_turn_that_is_cut_off_with_its_bridge_ends_quietly(caplog: pytest.LogCaptureFixture) -> None:
+    class Breaking(MemoryStore):
+        def __init__(self) -> None:
+            super().__init__()
+            self.breaks = asyncio.Event()
+
+        async def short(self) -> bool:
+            await self.breaks.wait()
+            raise KeyError("a defect")
+
+    store = Breaking()
+
+    async def career(agent: FakeAgent, prompt: Prompt) -> str:
+        store.breaks.set()
+        await asyncio.get_running_loop().create_future()
+        return "never"
+
+    async def life() -> None:
+        async with stage(session("career"), store=store) as on:
+            on.agent("career", career)
+            await on.say("career", "one")
+            await asyncio.get_running_loop().create_future()
+
+    with pytest.raises(BaseExceptionGroup) as ended:
+        await life()
+    assert [type(one) for one in ended.value.exceptions] == [KeyError]
+    assert "defect" not in caplog.text
 
 
 async def test_a_turn_puts_the_end_of_an_idle_agent_off() -> None:

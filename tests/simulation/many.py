@@ -1,15 +1,17 @@
 """Many seeds, on all processors."""
 
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
 
 from tests.simulation.run import Report, simulate
 from tests.simulation.scenario import scenario
 
 SESSIONS, MESSAGES, NODES = 30, 150, 3
+_BEGUN = 12
+"""So many are begun before the first of them is asked for: no processor waits for a long one on another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,12 @@ def many(seeds: Iterable[int], sizes: Sizes, *, minutes: float, workers: int | N
     """In the order of the seeds, until the time is over. Without `workers` each processor has one."""
     until = time.monotonic() + minutes * 60
     with ProcessPoolExecutor(workers) as pool:
-        rest = iter(seeds)
-        while time.monotonic() < until and (batch := list(islice(rest, 32))):
-            yield from pool.map(sizes.run, batch)
+        begun: deque[Future[Report]] = deque()
+        for seed in seeds:
+            if time.monotonic() >= until:
+                break
+            begun.append(pool.submit(sizes.run, seed))
+            if len(begun) >= _BEGUN:
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
