@@ -161,12 +161,15 @@ def _check_values(values: Iterable[Any]) -> None:
         if isinstance(value, str):
             if not value.isascii():
                 value.encode()
-        elif kind is tuple:
+        elif kind is tuple or kind is list:
             _check_values(value)
+        elif kind is dict:
+            _check_values(value)
+            _check_values(value.values())
         elif is_dataclass(value):
             _check_values(_values_of(value))
-        elif value:
-            json.dumps(value, ensure_ascii=False, default=asdict).encode()
+        else:
+            json.dumps(value)  # Which tells what is no JSON.
 
 
 def _values_of(row: Any) -> tuple[Any, ...]:

@@ -115,7 +115,7 @@ class Lifeline:
             raise Cut
         world = self._world
         away = world.out_of_reach_until > world.loop.time()
-        if away or (world.suffers(Misfortune.REFUSALS) and self._chance.random() < 0.003):
+        if away or (Misfortune.REFUSALS in world.misfortunes and self._chance.random() < 0.003):
             raise Refused(Code.UNAVAILABLE, "the store is out of reach")
 
     async def _after(self) -> None:
