@@ -198,8 +198,8 @@ class Node:
         life.cut = True
         if error is not None and not _all_refused(error):
             self._world.broke("defect", f"{life.name} ended by {error!r}")
-        elif life.owner.tasks:
-            self._world.broke("tasks", f"{life.name} has left {list(life.owner.tasks.values())[:3]}")
+        elif left := [task for task in life.owner.tasks.values() if not task.done()]:
+            self._world.broke("tasks", f"{life.name} has left {left[:3]}")
 
 
 def _all_refused(error: BaseException) -> bool:
