@@ -166,6 +166,27 @@ class Message:
         return replace(_moved(self, State.SETTLED), outcome=outcome, settled_at=at, reason=reason)
 
 
+DELIVERY = frozenset(
+    {
+        "wake",
+        "due_at",
+        "expires_at",
+        "state",
+        "outcome",
+        "reason",
+        "turn",
+        "epoch",
+        "leased_until",
+        "attempts",
+        "unread",
+        "woken_at",
+        "read_at",
+        "settled_at",
+    }
+)
+"""What of a stored message may change. What was said, by whom and to whom, never does."""
+
+
 def in_line(message: Message) -> tuple[bool, float, MessageId]:
     """Orders the lane of a recipient: people's messages first, then as they first became queued."""
     return not message.from_person, message.queued_at, message.id

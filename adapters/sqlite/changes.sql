@@ -48,14 +48,12 @@ VALUES (
 );
 
 -- name: update_message
+-- Only its delivery: nothing else of a message changes, and each column costs time.
 UPDATE messages
 SET
-    sender = :sender, recipient = :recipient, intent = :intent, text = :text, origin = :origin, wake = :wake,
-    conversation = :conversation, accepted_at = :accepted_at, queued_at = :queued_at, due_at = :due_at,
-    expires_at = :expires_at, state = :state, outcome = :outcome, reason = :reason, in_reply_to = :in_reply_to,
-    cause = :cause, depth = :depth, path = :path, place = :place, person = :person, by_command = :by_command,
-    late = :late, turn = :turn, epoch = :epoch, leased_until = :leased_until, attempts = :attempts,
-    unread = :unread, woken_at = :woken_at, read_at = :read_at, settled_at = :settled_at, version = version + 1
+    wake = :wake, due_at = :due_at, expires_at = :expires_at, state = :state, outcome = :outcome, reason = :reason,
+    turn = :turn, epoch = :epoch, leased_until = :leased_until, attempts = :attempts, unread = :unread,
+    woken_at = :woken_at, read_at = :read_at, settled_at = :settled_at, version = version + 1
 WHERE id = :id AND version = :version;
 
 -- name: version_of_message

@@ -29,11 +29,12 @@ def columns_of(kind: type) -> tuple[str, ...]:
 
 
 @cache
-def row_of(kind: type) -> Callable[[Any], tuple[object, ...]]:
-    """What makes a row of an entity. It raises `TypeError` where a nested value is no JSON."""
+def row_of(kind: type, columns: tuple[str, ...]) -> Callable[[Any], tuple[object, ...]]:
+    """What makes a row of these columns of an entity. It raises `TypeError` where a nested value is no JSON."""
     scope: dict[str, Any] = {"dump": _dump, "dump_words": _dump_words}
-    values = [_written(f"one.{name}", hint) for name, hint in get_type_hints(kind).items()]
-    row: Callable[[Any], tuple[object, ...]] = eval(f"lambda one: ({', '.join(values)},)", scope)
+    hints = get_type_hints(kind)
+    values = "".join(f"{_written(f'one.{name}', hints[name])}, " for name in columns)
+    row: Callable[[Any], tuple[object, ...]] = eval(f"lambda one: ({values})", scope)
     return row
 
 

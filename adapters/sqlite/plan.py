@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
-from adapters.sqlite.codec import columns_of, row_of
-from adapters.sqlite.queries import SQL, numbered
+from adapters.sqlite.codec import row_of
+from adapters.sqlite.queries import SQL, numbered, parameters
 from bridge.errors import Code, Conflict, IllegalMove, Refused
 from bridge.ports.store import Change, InboxRoom
 
@@ -45,15 +45,15 @@ def plan(change: Change) -> Plan:
     updates: list[tuple[str, Row]] = []
     inserts: list[tuple[str, Row]] = []
     for entity in change.puts:
-        of = _statements(type(entity))  # type: ignore[arg-type]
+        of = _writes(type(entity))  # type: ignore[arg-type]
         if entity.version:
-            updates.append((of.update, of.row(entity)))
+            updates.append((of.update.statement, of.update.row(entity)))
         else:
-            inserts.append((of.insert, of.row(entity)))
+            inserts.append((of.insert.statement, of.insert.row(entity)))
     for records in (change.keys, change.verdicts, change.steps):
         for record in records:
-            of = _statements(type(record))  # type: ignore[arg-type]
-            inserts.append((of.insert, of.row(record)))
+            insert = _writes(type(record)).insert  # type: ignore[arg-type]
+            inserts.append((insert.statement, insert.row(record)))
     return Plan(
         [_guard(entity) for entity in change.unchanged] if change.unchanged else (),
         [(_UNBIND, (place,)) for place in change.unbound] if change.unbound else (),
@@ -159,35 +159,32 @@ def _rollback(connection: sqlite3.Connection) -> None:
         connection.execute("ROLLBACK")
 
 
-@dataclass(frozen=True, slots=True)
-class _Statements:
-    """Those of one kind. `guard` takes the first `keys` columns of a row; a record has no other than `insert`."""
-
+class _Write(NamedTuple):
+    statement: str
     row: Callable[[Any], Row]
-    insert: str
-    update: str
-    guard: str
-    keys: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Writes:
+    """Those of one kind. A record has no other than `insert`."""
+
+    insert: _Write
+    update: _Write
+    guard: _Write
 
 
 @cache
-def _statements(kind: type) -> _Statements:
-    noun, columns = kind.__name__.lower(), columns_of(kind)
-    guard = SQL.get(f"version_of_{noun}", "")
-    return _Statements(
-        row_of(kind),
-        numbered(SQL[f"insert_{noun}"], columns),
-        numbered(SQL.get(f"update_{noun}", ""), columns),
-        numbered(guard, columns),
-        guard.count(":"),
-    )
+def _writes(kind: type) -> _Writes:
+    noun = kind.__name__.lower()
+    texts = [SQL.get(f"{verb}_{noun}", "") for verb in ("insert", "update", "version_of")]
+    return _Writes(*(_Write(numbered(text), row_of(kind, parameters(text))) for text in texts))
 
 
 def _guard(entity: Any) -> tuple[str, Row, int]:
-    of = _statements(type(entity))  # type: ignore[arg-type]
-    return of.guard, of.row(entity)[: of.keys], entity.version
+    statement, row = _writes(type(entity)).guard  # type: ignore[arg-type]
+    return statement, row(entity), entity.version
 
 
-_UNBIND = numbered(SQL["unbind"], ["place"])
-_INBOX_SIZE = numbered(SQL["inbox_size"], ["session"])
-_OPEN_REQUESTS = numbered(SQL["open_request_count"], ["asker"])
+_UNBIND = numbered(SQL["unbind"])
+_INBOX_SIZE = numbered(SQL["inbox_size"])
+_OPEN_REQUESTS = numbered(SQL["open_request_count"])

@@ -2,7 +2,7 @@
 
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.resources import files
 
 _NAME = "-- name:"
@@ -20,9 +20,15 @@ def statements(script: str) -> Iterator[str]:
         raise ValueError(f"an unfinished statement: {pending.strip()}")
 
 
-def numbered(statement: str, columns: Sequence[str]) -> str:
-    """A statement that takes a row of these columns: by number, which costs less than by name."""
-    return re.sub(r":(\w+)", lambda named: f"?{columns.index(named[1]) + 1}", statement)
+def parameters(statement: str) -> tuple[str, ...]:
+    """The names of what a statement takes."""
+    return tuple(dict.fromkeys(re.findall(r":(\w+)", statement)))
+
+
+def numbered(statement: str) -> str:
+    """A statement that takes a row of its parameters: by number, which costs less than by name."""
+    names = parameters(statement)
+    return re.sub(r":(\w+)", lambda named: f"?{names.index(named[1]) + 1}", statement)
 
 
 def _named(file: str) -> Iterator[tuple[str, str]]:

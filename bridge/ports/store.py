@@ -62,7 +62,8 @@ class Change(NamedTuple):
     """One transaction. (A tuple, for each commit makes one, and a frozen dataclass takes four times as long.)
 
     `puts` holds each entity as it is to be; its `version` is that of the state it was planned on (0: it
-    must not exist yet), and the stored version becomes one more. `unchanged` are entities that must still
+    must not exist yet), and the stored version becomes one more. Of a stored message only its `DELIVERY` may differ
+    from what is stored: a store need not look at the rest. `unchanged` are entities that must still
     have their version. A key that exists already, a second live turn of one session, a failed check: all
     are a `Conflict`.
     """

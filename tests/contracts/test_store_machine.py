@@ -16,7 +16,7 @@ from adapters.memory.store import MemoryStore
 from adapters.sqlite.store import open_store
 from bridge.errors import Conflict
 from bridge.ids import Place, SessionId, TurnId, receiver
-from bridge.message import Intent, Message, Origin, Outcome, State
+from bridge.message import DELIVERY, Intent, Message, Origin, Outcome, State
 from bridge.ports.store import Change, Check, Entity, InboxRoom, Key, OpenRequests, Store
 from bridge.post import Post, PostKind, PostState
 from bridge.request import Answer, Request
@@ -235,6 +235,9 @@ class StoreMachine(RuleBasedStateMachine):
             self.model = then
 
     def planned(self, entity: Entity, stale: int) -> Entity:
+        stored = self.model.rows.get(name(entity))
+        if isinstance(entity, Message) and isinstance(stored, Message):
+            entity = replace(stored, **{name: getattr(entity, name) for name in DELIVERY})
         return replace(entity, version=max(0, self.model.version(entity) + stale))
 
     @invariant()

@@ -85,7 +85,7 @@ async def test_what_an_older_database_holds_is_there_after_its_tables_were_made_
         migrate(connection, upto=4)
         for table, entity in kept.items():
             known = {column[1] for column in connection.execute(f"PRAGMA table_info({table})")}
-            values = zip(columns_of(type(entity)), row_of(type(entity))(entity), strict=True)  # type: ignore[arg-type]
+            values = zip(columns_of(type(entity)), row_of(type(entity), columns_of(type(entity)))(entity), strict=True)  # type: ignore[arg-type]
             row = {name: value for name, value in values if name in known}
             places = ", ".join("?" * len(row))
             connection.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", [*row.values()])

@@ -1,10 +1,12 @@
 """What every single change must keep to, told from the change itself and from what was there before."""
 
 import re
+from dataclasses import fields
+from operator import attrgetter
 
 from bridge.decision import Verb
 from bridge.ids import MessageId, Place, SessionId
-from bridge.message import Intent, Message, Origin, State
+from bridge.message import DELIVERY, Intent, Message, Origin, State
 from bridge.ports.store import Change
 from bridge.post import Post, PostKind
 from bridge.request import Request
@@ -15,6 +17,8 @@ from tests.simulation.scenario import Misfortune
 from tests.simulation.world import World
 
 _PROMPT_S = 5.0
+_said = attrgetter(*(one.name for one in fields(Message) if one.name not in DELIVERY | {"version"}))
+"""What of a message never changes."""
 _ANSWER = re.compile(r"for=(\S+) by=(\S+) ")
 
 
@@ -46,6 +50,8 @@ class Judge:
             self._queued_at[one.id] = self._world.loop.time()
         if was is None:
             self._admitted(one, change)
+        elif _said(was) != _said(one):
+            self._world.broke("1 kept", f"{one.id} says something else than it did", one.id)
         elif was.state is not one.state:
             # Several moves may be made in one change; only what is settled goes nowhere.
             if was.state is State.SETTLED:
