@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
-from adapters.sqlite.codec import row_of
-from adapters.sqlite.queries import SQL, numbered, parameters
+from adapters.sqlite.queries import SQL, numbered
+from adapters.sqlite.write import Row, Write
 from bridge.errors import Code, Conflict, IllegalMove, Refused
 from bridge.ports.store import Change, InboxRoom
 
 _T = TypeVar("_T")
 
-Row = tuple[object, ...]
-_Rows = dict[str, list[Row]]
-"""The rows of each statement, so that one `executemany` runs them."""
+_Rows = dict[_T, list[Row]]
+"""The rows of each statement, so that it is run once for all of them."""
 
 _FAULTS = (
     sqlite3.IntegrityError,
@@ -35,25 +34,25 @@ class Plan(NamedTuple):
 
     guards: Sequence[tuple[str, Row, int]]
     deletes: Sequence[tuple[str, Row]]
-    updates: Sequence[tuple[str, Row]]
-    inserts: Sequence[tuple[str, Row]]
+    updates: Sequence[tuple[Write, Row]]
+    inserts: Sequence[tuple[Write, Row]]
     checks: Sequence[tuple[str, Row, int]]
 
 
 def plan(change: Change) -> Plan:
     """Raises `TypeError` for a detail that is no JSON: a defect of the caller."""
-    updates: list[tuple[str, Row]] = []
-    inserts: list[tuple[str, Row]] = []
+    updates: list[tuple[Write, Row]] = []
+    inserts: list[tuple[Write, Row]] = []
     for entity in change.puts:
         of = _writes(type(entity))  # type: ignore[arg-type]
         if entity.version:
-            updates.append((of.update.statement, of.update.row(entity)))
+            updates.append((of.update, of.update.row(entity)))
         else:
-            inserts.append((of.insert.statement, of.insert.row(entity)))
+            inserts.append((of.insert, of.insert.row(entity)))
     for records in (change.keys, change.verdicts, change.steps):
         for record in records:
             insert = _writes(type(record)).insert  # type: ignore[arg-type]
-            inserts.append((insert.statement, insert.row(record)))
+            inserts.append((insert, insert.row(record)))
     return Plan(
         [_guard(entity) for entity in change.unchanged] if change.unchanged else (),
         [(_UNBIND, (place,)) for place in change.unbound] if change.unbound else (),
@@ -110,15 +109,17 @@ def _store(connection: sqlite3.Connection, one: Plan) -> Exception | None:
 def _apply(connection: sqlite3.Connection, plans: Sequence[Plan]) -> None:
     """Of several plans, a guard must hold against what the others write too, and is looked at once they have: where
     two each guard what the other writes, one at most may pass. The counts of room are those after all of them."""
-    deletes: _Rows = {}
-    updates: _Rows = {}
-    inserts: _Rows = {}
+    deletes: _Rows[str] = {}
+    updates: _Rows[Write] = {}
+    inserts: _Rows[Write] = {}
     limits: dict[tuple[str, Row], int] = {}
     guards: list[tuple[str, Row, int]] = []
     for one in plans:
-        for gathered, each in ((deletes, one.deletes), (updates, one.updates), (inserts, one.inserts)):
-            for statement, row in each:
-                gathered.setdefault(statement, []).append(row)
+        for statement, row in one.deletes:
+            deletes.setdefault(statement, []).append(row)
+        for gathered, each in ((updates, one.updates), (inserts, one.inserts)):
+            for write, row in each:
+                gathered.setdefault(write, []).append(row)
         guards.extend(one.guards)
         for count, key, limit in one.checks:
             limits[count, key] = min(limit, limits.get((count, key), limit))
@@ -127,9 +128,9 @@ def _apply(connection: sqlite3.Connection, plans: Sequence[Plan]) -> None:
     for statement, rows in deletes.items():
         connection.executemany(statement, rows)
     for written in (updates, inserts):
-        for statement, rows in written.items():
-            if connection.executemany(statement, rows).rowcount != len(rows):
-                raise Conflict(f"{statement.partition('(')[0]}: a version has moved on")
+        for write, rows in written.items():
+            if write.run(connection, rows) != len(rows):
+                raise Conflict(f"{write.text.partition('(')[0]}: a version has moved on")
     if len(plans) > 1:
         _check_guards(connection, guards)
     for (count, key), limit in limits.items():
@@ -159,30 +160,25 @@ def _rollback(connection: sqlite3.Connection) -> None:
         connection.execute("ROLLBACK")
 
 
-class _Write(NamedTuple):
-    statement: str
-    row: Callable[[Any], Row]
-
-
 @dataclass(frozen=True, slots=True)
 class _Writes:
     """Those of one kind. A record has no other than `insert`."""
 
-    insert: _Write
-    update: _Write
-    guard: _Write
+    insert: Write
+    update: Write
+    guard: Write
 
 
 @cache
 def _writes(kind: type) -> _Writes:
     noun = kind.__name__.lower()
-    texts = [SQL.get(f"{verb}_{noun}", "") for verb in ("insert", "update", "version_of")]
-    return _Writes(*(_Write(numbered(text), row_of(kind, parameters(text))) for text in texts))
+    verbs = ("insert", "update", "version_of")
+    return _Writes(*(Write.of(kind, SQL.get(f"{verb}_{noun}", "")) for verb in verbs))
 
 
 def _guard(entity: Any) -> tuple[str, Row, int]:
-    statement, row = _writes(type(entity)).guard  # type: ignore[arg-type]
-    return statement, row(entity), entity.version
+    guard = _writes(type(entity)).guard  # type: ignore[arg-type]
+    return numbered(guard.text), guard.row(entity), entity.version
 
 
 _UNBIND = numbered(SQL["unbind"])

@@ -50,23 +50,16 @@ async def cycles(store: Store, mail: Mail, callers: int, each: int) -> Run:
     does it. `taken` is from accept to acknowledgement."""
     taken: list[float] = []
 
-    async def caller(lives: Sequence[Life], lane: "asyncio.Queue[Message]") -> None:
+    async def caller(lives: Sequence[Life], lane: _Lane) -> None:
         for leased, acked in lives:
             began = time.perf_counter()
             await store.commit(Change(puts=(leased,)))
-            lane.put_nowait(acked)
-            await lane.join()
+            await lane.wake(acked)
             taken.append(time.perf_counter() - began)
 
-    async def recipient(lane: "asyncio.Queue[Message]") -> None:
-        while True:
-            acked = await lane.get()
-            await store.commit(Change(puts=(acked,)))
-            lane.task_done()
-
     every = [[mail.life(n) for _ in range(each)] for n in range(callers)]
-    lanes: list[asyncio.Queue[Message]] = [asyncio.Queue() for _ in every]
-    waiting = [asyncio.create_task(recipient(lane)) for lane in lanes]
+    lanes = [_Lane() for _ in every]
+    waiting = [asyncio.create_task(lane.run(store)) for lane in lanes]
     await asyncio.sleep(0)
     began = time.perf_counter()
     await asyncio.gather(*[caller(*mine) for mine in zip(every, lanes, strict=True)])
@@ -75,6 +68,27 @@ async def cycles(store: Store, mail: Mail, callers: int, each: int) -> Run:
         lane_task.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
     return Run(seconds, taken)
+
+
+class _Lane:
+    """Acknowledges one message after the other."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._next: asyncio.Future[Message] = self._loop.create_future()
+        self._done: asyncio.Future[None] = self._loop.create_future()
+
+    def wake(self, acked: Message) -> "asyncio.Future[None]":
+        self._done = self._loop.create_future()
+        self._next.set_result(acked)
+        return self._done
+
+    async def run(self, store: Store) -> None:
+        while True:
+            acked = await self._next
+            self._next = self._loop.create_future()
+            await store.commit(Change(puts=(acked,)))
+            self._done.set_result(None)
 
 
 async def lags(seconds: float, tick_s: float = 0.001) -> list[float]:
