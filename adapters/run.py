@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from adapters.api.listener import SocketTaken
 from adapters.compose import bridge
+from adapters.events import run_loop
 from adapters.logs import logging_to
 from adapters.settings.home import SETTINGS_FILE, home_of
 from adapters.settings.load import load
@@ -41,7 +42,7 @@ def run(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> in
         with logging_to(home) as redactor:
             for secret in _secrets(settings, environ):
                 redactor.hide(secret)
-            return asyncio.run(_serve(settings, environ))
+            return run_loop(_serve(settings, environ))
     except Exception as error:
         match _alone(error):
             case HomeLocked() | SocketTaken() as taken:

@@ -1,13 +1,13 @@
 """`make bench`: how near the store comes to its disk, and what a user gets of that (`--help` tells the options)."""
 
 import argparse
-import asyncio
 import json
 import platform
 import sqlite3
 import tempfile
 from pathlib import Path
 
+from adapters.events import run_loop
 from tests.bench.admission import admission
 from tests.bench.durable import durable
 from tests.bench.idle import idle
@@ -31,7 +31,7 @@ def main() -> None:
     given = options.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=given.out) as folder:
-        results = asyncio.run(measured(Path(folder), quick=given.quick))
+        results = run_loop(measured(Path(folder), quick=given.quick))
     machine = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version, "machine": platform.platform()}
     (given.out / "bench.json").write_text(
         json.dumps({**machine, "results": as_json(results)}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from adapters.events import run_loop
 from adapters.sqlite.database import Database
 from adapters.sqlite.store import open_store
 from bridge.flow.directory import Declared
@@ -115,4 +116,4 @@ def _resident_bytes() -> int:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asyncio.run(_run(Path(sys.argv[1]), int(sys.argv[2])))))
+    print(json.dumps(run_loop(_run(Path(sys.argv[1]), int(sys.argv[2])))))
