@@ -43,8 +43,9 @@ class Control:
         return await self._stop(session), cancelled
 
     async def _stop(self, session: SessionId) -> bool:
-        """Ends the running turn, whichever bridge runs it."""
-        return await self._turns.stop(session) or await self._recovery.stop(session)
+        """Ends the running turn, whichever bridge runs it, and where another takes it over meanwhile."""
+        stopped = await self._turns.stop(session)
+        return await self._recovery.stop(session) or stopped
 
     async def resume(self, session: SessionId) -> bool:
         """Lets a stopped or paused session take work again, and at once what waits to be tried again. False

@@ -97,7 +97,8 @@ class Ledger:
             return await self.do(fenced)
 
     async def do(self, body: "Callable[[Work], Awaitable[T]]") -> T:
-        """Runs `body` until its change is committed on the state that it was planned on.
+        """Runs `body` until its change is committed on the state that it was planned on. Nothing is committed where it
+        changes nothing.
 
         `body` must be free of effects but on its `Work`. What it raises ends it, and stores nothing.
         """
@@ -105,10 +106,12 @@ class Ledger:
             work = Work(self)
             with work.over:
                 result = await body(work)
-                try:
-                    await self.store.commit(work.change())
-                except Conflict:
-                    continue
+                change = work.change()
+                if not change.empty:
+                    try:
+                        await self.store.commit(change)
+                    except Conflict:
+                        continue
                 for wake in work.wakes:
                     wake()
                 return result

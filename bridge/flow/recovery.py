@@ -52,19 +52,28 @@ class Recovery:
             await self._recover(turn, await self._ledger.surely(partial(_take_over, turn=turn)))
 
     async def stop(self, session: SessionId) -> bool:
-        """Ends a turn that is not under way here: a person's stop outranks the lease of another bridge. False where
-        there is none."""
+        """Ends a turn that is not under way here: a person's stop outranks the lease of another bridge. Returns once
+        there is none, whoever ended it; False where there was none."""
+        tries = 0
+        while (turn := await self._elsewhere(session)) is not None:
+            if tries > 0:
+                # Two bridges that both stop it take it over from each other.
+                await self._ledger.clock.sleep(self._ledger.backoff(tries, cap_s=1))
+            tries += 1
+            taken = await self._ledger.surely(partial(_take_over, turn=turn, lapsed=False))
+            if taken is not None:
+                self._undecided.pop(session, None)
+                if taken.process is not None:
+                    await self._agents.end(taken.process)
+                await self._ledger.surely(partial(end_turn, turn=taken, result=STOPPED))
+        return tries > 0
+
+    async def _elsewhere(self, session: SessionId) -> Turn | None:
+        """The live turn of a session, unless it is under way here."""
         turn = await self._ledger.store.live_turn(session)
-        if turn is None or (turn.node == self._ledger.node and self._turns.opened(session)):
-            return False
-        taken = await self._ledger.surely(partial(_take_over, turn=turn, lapsed=False))
-        if taken is None:
-            return False
-        self._undecided.pop(session, None)
-        if taken.process is not None:
-            await self._agents.end(taken.process)
-        await self._ledger.surely(lambda work: end_turn(work, taken, STOPPED))
-        return True
+        if turn is not None and turn.node == self._ledger.node and self._turns.opened(session):
+            return None
+        return turn
 
     async def _recover(self, turn: Turn, taken: Turn | None) -> None:
         # Between the look that found it and its taking over it may have come to its agent.

@@ -5,14 +5,16 @@ from collections.abc import Callable
 
 from adapters.memory.store import MemoryStore
 from bridge.errors import Code, Refused
-from bridge.ids import SessionId
+from bridge.ids import MessageId, SessionId
+from bridge.message import Message
 from bridge.ports.store import Change
 from bridge.session import Session
 
 
 class FragileStore(MemoryStore):
-    """While `down`, nothing can be written, nor a session be read. With a `gate`, a commit returns only once it
-    opens, though it is stored at once. Of a change that `forgets` says yes to, an error is told once it is stored."""
+    """While `down`, nothing can be written, nor a session or a message be read. With a `gate`, a commit returns only
+    once it opens, though it is stored at once. Of a change that `forgets` says yes to, an error is told once it is
+    stored."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,6 +34,10 @@ class FragileStore(MemoryStore):
     async def remove(self, before: float, keys_before: float, limit: int) -> tuple[int, bool]:
         self._reachable()
         return await super().remove(before, keys_before, limit)
+
+    async def message(self, message: MessageId) -> Message | None:
+        self._reachable()
+        return await super().message(message)
 
     async def session(self, session: SessionId) -> Session | None:
         self._reachable()

@@ -502,3 +502,27 @@ async def test_a_stop_ends_a_turn_elsewhere_though_its_store_failed_in_the_middl
         assert (await stopping)[0]
         assert await one.store.live_turn(ident("career")) is None
         worker.go_on.set()
+
+
+async def test_a_stop_returns_once_the_turn_has_ended_also_where_another_bridge_stops_it_too() -> None:
+    async with two_bridges() as (one, other):
+        _, sent = await at_work(one)
+        ending = asyncio.Event()
+
+        class Slow(FakeRuntime):
+            async def end(self, process: Process) -> None:
+                await ending.wait()
+
+        other.runtime.end = Slow.end.__get__(other.runtime)  # type: ignore[method-assign]
+        first = asyncio.create_task(other.exchange.control.stop(ident("career")))
+        await settled()
+        assert (await live(one)).node == "second"
+        second = asyncio.create_task(one.exchange.control.stop(ident("career")))
+        await one.clock.advance(5)
+        assert not second.done()
+        ending.set()
+        for on in (one, other):
+            await on.clock.advance(5)
+        assert await first == await second == (True, 0)
+        assert await one.store.live_turn(ident("career")) is None
+        assert (await one.message(sent.message_id)).state is State.PARKED

@@ -100,8 +100,8 @@ async def test_a_store_that_is_out_of_reach_delays_the_removal_and_ends_nothing(
         await read_all(on)
         store.down = True
         await pass_by(on, 3 * HOUR)
-        assert await kept(on, asked)
         store.down = False
+        assert await kept(on, asked)
         await pass_by(on, HOUR)
         assert not await kept(on, asked)
 

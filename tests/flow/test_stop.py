@@ -123,7 +123,9 @@ async def test_a_stop_between_the_start_and_the_prompt_is_not_missed() -> None:
 async def test_a_stop_in_the_instant_in_which_a_turn_is_stored_is_not_missed() -> None:
     store = FragileStore()
     async with stage(session("career"), store=store) as on:
-        said = await on.say("career", "hello")
+        await on.exchange.control.stop(ident("career"))
+        sent = await on.send("career", "hello")
+        await on.exchange.control.resume(ident("career"))
         store.gate = gate = asyncio.Event()
         await on.quiet()
         assert await store.live_turn(ident("career")) is not None
@@ -134,7 +136,7 @@ async def test_a_stop_in_the_instant_in_which_a_turn_is_stored_is_not_missed() -
         gate.set()
         assert await stopping == (True, 0)
         assert on.runtime.launches == []
-        assert (await on.message(said)).outcome is Outcome.CANCELLED
+        assert (await on.message(sent.message_id)).state is State.PARKED
 
 
 async def test_a_stop_does_not_take_the_agents_start_for_a_failure() -> None:

@@ -89,6 +89,9 @@ class Lifeline:
             result = await method(*args)
             if writes:
                 await self._after()
+            elif self._latency_s > _FAST_S and self._chance.random() < 0.15:
+                # What was read may be old when it is heard of.
+                await loop.sleep(self._latency_s * self._chance.random())
             return result
 
         setattr(self, name, call)
