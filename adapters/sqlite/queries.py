@@ -3,6 +3,7 @@
 import re
 import sqlite3
 from collections.abc import Iterator
+from functools import cache
 from importlib.resources import files
 
 _NAME = "-- name:"
@@ -25,6 +26,7 @@ def parameters(statement: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(re.findall(r":(\w+)", statement)))
 
 
+@cache
 def numbered(statement: str) -> str:
     """A statement that takes a row of its parameters: by number, which costs less than by name."""
     names = parameters(statement)

@@ -6,12 +6,11 @@ written by one statement, in one step.
 """
 
 import re
-import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from adapters.sqlite.codec import row_of
 from adapters.sqlite.queries import parameters
@@ -36,15 +35,21 @@ class Write:
         names = parameters(statement)
         return cls(statement.rstrip(";"), names, row_of(kind, names))
 
-    def run(self, connection: sqlite3.Connection, rows: Sequence[Row]) -> int:
-        """Returns how many rows it has inserted or hit."""
-        hit, begun = 0, 0
+    def runs(self, rows: Sequence[Row]) -> Iterator["Run"]:
+        begun = 0
         for size in _SIZES:
             while len(rows) - begun >= size:
                 values = rows[begun] if size == 1 else tuple(chain.from_iterable(rows[begun : begun + size]))
-                hit += connection.execute(_for_rows(self, size), values).rowcount
+                yield Run(_for_rows(self, size), values, size)
                 begun += size
-        return hit
+
+
+class Run(NamedTuple):
+    """A statement with its values, and how many rows it must insert or hit."""
+
+    statement: str
+    values: Row
+    rows: int
 
 
 @cache

@@ -70,7 +70,7 @@ class Recovery:
 
     async def _elsewhere(self, session: SessionId) -> Turn | None:
         """The live turn of a session, unless it is under way here."""
-        turn = await self._ledger.store.live_turn(session)
+        turn = await self._ledger.surely(lambda work: work.store.live_turn(session))
         if turn is not None and turn.node == self._ledger.node and self._turns.opened(session):
             return None
         return turn

@@ -3,7 +3,7 @@ beforehand, as the rows of the ceilings are."""
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bridge.message import Message
@@ -42,6 +42,17 @@ async def _accepts(store: Store, messages: Sequence[Sequence[Message]]) -> Run:
     began = time.perf_counter()
     await asyncio.gather(*[caller(mine) for mine in messages])
     return Run(time.perf_counter() - began, taken)
+
+
+async def lags_under(
+    store: Store, mail: Mail, callers: int, each: int, taken: Callable[[], list[float]]
+) -> list[float]:
+    """What `taken` tells of the time in which `callers` accept without a pause."""
+    messages = [[mail.message(n) for _ in range(each)] for n in range(callers)]
+    await asyncio.sleep(0.02)
+    taken()
+    await _accepts(store, messages)
+    return taken()
 
 
 async def cycles(store: Store, mail: Mail, callers: int, each: int) -> Run:
@@ -89,25 +100,3 @@ class _Lane:
             self._next = self._loop.create_future()
             await store.commit(Change(puts=(acked,)))
             self._done.set_result(None)
-
-
-async def lags(seconds: float, tick_s: float = 0.001) -> list[float]:
-    """By how much the loop was late, tick by tick."""
-    late: list[float] = []
-    loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
-    while (began := loop.time()) < end:
-        await asyncio.sleep(tick_s)
-        late.append(max(0.0, loop.time() - began - tick_s))
-    return late
-
-
-async def lags_under(store: Store, mail: Mail, callers: int, each: int) -> list[float]:
-    """The same while `callers` accept without a pause."""
-    messages = [[mail.message(n) for _ in range(each)] for n in range(callers)]
-    sending = asyncio.create_task(_accepts(store, messages))
-    late: list[float] = []
-    while not sending.done():
-        late += await lags(0.02)
-    await sending
-    return late

@@ -13,8 +13,9 @@ from statistics import median
 
 from adapters.sqlite.store import open_store
 from bridge.ports.store import Store
-from tests.bench.callers import accepts, cycles, lags, lags_under
+from tests.bench.callers import accepts, cycles, lags_under
 from tests.bench.ceilings import Ceiling
+from tests.bench.lag import at_rest, poked
 from tests.bench.mail import Mail
 from tests.bench.result import Result, micros, p50, p99, rate
 
@@ -63,8 +64,9 @@ async def _round(ceilings: Mapping[str, Ceiling], stores: Mapping[str, Store], m
     of.note("accept 256", 1 / (await accepts(stores["accept 256"], mail, 256, 4)).rate)
     of.note("C64", sum(ceilings["C64"].cycles(mail, 8, 64)) / (8 * 64))
     of.note("cycle 64", 1 / (await cycles(stores["cycle 64"], mail, 64, 8)).rate)
-    of.note("idle loop", p99(await lags(0.15)))
-    of.note("lag", p99(await lags_under(stores["lag"], mail, 64, 40)))
+    async with poked() as taken:
+        of.note("idle loop", p99(await at_rest(taken, 0.15)))
+        of.note("lag", p99(await lags_under(stores["lag"], mail, 64, 40, taken)))
 
 
 def _results(of: _Rounds) -> list[Result]:
