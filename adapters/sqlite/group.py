@@ -6,8 +6,7 @@ the interpreter itself, the loop has to wait.
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from adapters.sqlite.plan import Plan
 from adapters.sqlite.write import Row, Run, Write
@@ -26,8 +25,7 @@ _FAULTS = (
 """What one change can have wrong; anything else is wrong with the database, and with the whole group."""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     plans: Sequence[Plan]
     deletes: Sequence[tuple[str, Row]]
     writes: Sequence[Run]
@@ -40,23 +38,21 @@ class Group:
         updates: dict[Write, list[Row]] = {}
         inserts: dict[Write, list[Row]] = {}
         limits: dict[tuple[str, Row], int] = {}
+        deletes: list[tuple[str, Row]] = []
+        guards: list[tuple[str, Row, int]] = []
         for one in plans:
-            for gathered, each in ((updates, one.updates), (inserts, one.inserts)):
-                for write, row in each:
-                    rows = gathered.get(write)
-                    if rows is None:
-                        gathered[write] = [row]
-                    else:
-                        rows.append(row)
+            for write, row in one.updates:
+                updates.setdefault(write, []).append(row)
+            for write, row in one.inserts:
+                inserts.setdefault(write, []).append(row)
             for count, key, limit in one.checks:
                 limits[count, key] = min(limit, limits.get((count, key), limit))
-        return cls(
-            plans,
-            [delete for one in plans for delete in one.deletes],
-            [run for written in (updates, inserts) for write, rows in written.items() for run in write.runs(rows)],
-            [guard for one in plans for guard in one.guards],
-            limits,
-        )
+            deletes += one.deletes
+            guards += one.guards
+        writes: list[Run] = []
+        for write, rows in (*updates.items(), *inserts.items()):
+            writes += write.runs(rows)
+        return cls(plans, deletes, writes, guards, limits)
 
     def store(self, connection: sqlite3.Connection) -> list[Exception | None]:
         """Stores the plans, each as a whole or not at all: what is wrong with each, in order.

@@ -32,10 +32,9 @@ def plan(change: Change) -> Plan:
             updates.append((of.update, of.update.row(entity)))
         else:
             inserts.append((of.insert, of.insert.row(entity)))
-    for records in (change.keys, change.verdicts, change.steps):
-        for record in records:
-            insert = _writes(type(record)).insert  # type: ignore[arg-type]
-            inserts.append((insert, insert.row(record)))
+    for record in (*change.keys, *change.verdicts, *change.steps):
+        insert = _writes(type(record)).insert  # type: ignore[arg-type]
+        inserts.append((insert, insert.row(record)))
     return Plan(
         [_guard(entity) for entity in change.unchanged] if change.unchanged else (),
         [(_UNBIND, (place,)) for place in change.unbound] if change.unbound else (),

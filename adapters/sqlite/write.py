@@ -6,7 +6,7 @@ written by one statement, in one step.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -35,13 +35,14 @@ class Write:
         names = parameters(statement)
         return cls(statement.rstrip(";"), names, row_of(kind, names))
 
-    def runs(self, rows: Sequence[Row]) -> Iterator["Run"]:
-        begun = 0
+    def runs(self, rows: Sequence[Row]) -> list["Run"]:
+        runs, begun = [], 0
         for size in _SIZES:
             while len(rows) - begun >= size:
                 values = rows[begun] if size == 1 else tuple(chain.from_iterable(rows[begun : begun + size]))
-                yield Run(_for_rows(self, size), values, size)
+                runs.append(Run(_for_rows(self, size), values, size))
                 begun += size
+        return runs
 
 
 class Run(NamedTuple):

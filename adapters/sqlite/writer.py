@@ -46,8 +46,9 @@ class Writer:
         self._closed = False
         self._trouble: str | None = None
 
-    async def write(self, plan: Plan) -> None:
-        """Returns once the plan is on disk. Raises what is wrong with it, or `Refused(unavailable)`."""
+    def write(self, plan: Plan) -> "asyncio.Future[None]":
+        """Done once the plan is on disk. Raises, or fails with, `Refused(unavailable)`, and fails with what is wrong
+        with the plan."""
         if self._closed:
             raise Refused(Code.UNAVAILABLE, "the store is closed")
         done = self._loop.create_future()
@@ -55,7 +56,7 @@ class Writer:
         if self._idle.is_set():
             self._idle.clear()
             self._loop.call_soon(self._begin)
-        await done
+        return done
 
     async def close(self) -> None:
         """Stores what was handed over before, and takes no more."""
