@@ -125,10 +125,9 @@ class Judge:
 
     def _request(self, request: Request, was: Request | None) -> None:
         if was is None:
-            at_work = self._world.at_work[request.asker]
-            runs = [self._world.processes[pid].run for pid in at_work]
-            agents = [run.acting for run in runs if run is not None]
-            self._world.acting_for[request.id] = agents[0] if agents and not request.by_command else None
+            # As it was meant when it was said: meanwhile its agent may be dead.
+            question = self._world.archive.get(Message, request.id)
+            self._world.acting_for[request.id] = self._world.meant.get(question.text) if question is not None else None
         elif not was.open and (was.state, was.closing) != (request.state, request.closing):
             self._world.broke("2 answered once", f"{request.id} was closed again", request.id)
 

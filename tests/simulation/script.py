@@ -220,7 +220,10 @@ class Script:
         return f"for={about} by={self._process.session} {self._text()}"
 
     def _text(self) -> str:
-        return f"peer said {self._process.process.pid}.{self._chance.getrandbits(40):x}"
+        text = f"peer said {self._process.process.pid}.{self._chance.getrandbits(40):x}"
+        run = self._process.run
+        self._world.meant[text] = run.acting if run is not None else None
+        return text
 
     def _somebody(self) -> str:
         return self._chance.choice(self._world.scenario.members).id

@@ -55,6 +55,8 @@ class World:
         self.acted_on: set[MessageId] = set()
         self.seen: set[MessageId] = set()
         self.acting_for: dict[MessageId, MessageId | None] = {}
+        self.meant: dict[str, MessageId | None] = {}
+        """By the words of an agent, what it was working on when it said them."""
         self.accepted: dict[MessageId, SessionId] = {}
         self.stopped: set[SessionId] = set()
         self._lifting: Counter[SessionId] = Counter()
