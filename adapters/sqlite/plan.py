@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from adapters.sqlite.queries import SQL, numbered
 from adapters.sqlite.write import Row, Write
-from bridge.ports.store import Change, InboxRoom
+from bridge.ports.store import Change, Check, InboxRoom
 
 
 class Plan(NamedTuple):
@@ -24,31 +24,31 @@ class Plan(NamedTuple):
 
 def plan(change: Change) -> Plan:
     """Raises `TypeError` for a detail that is no JSON: a defect of the caller."""
+    puts, unchanged, keys, checks, verdicts, steps, unbound = change
     updates: list[tuple[Write, Row]] = []
     inserts: list[tuple[Write, Row]] = []
-    for entity in change.puts:
+    for entity in puts:
         of = _writes(type(entity))  # type: ignore[arg-type]
         if entity.version:
             updates.append((of.update, of.update.row(entity)))
         else:
             inserts.append((of.insert, of.insert.row(entity)))
-    for record in (*change.keys, *change.verdicts, *change.steps):
+    for record in (*keys, *verdicts, *steps):
         insert = _writes(type(record)).insert  # type: ignore[arg-type]
         inserts.append((insert, insert.row(record)))
     return Plan(
-        [_guard(entity) for entity in change.unchanged] if change.unchanged else (),
-        [(_UNBIND, (place,)) for place in change.unbound] if change.unbound else (),
+        [_guard(entity) for entity in unchanged] if unchanged else (),
+        [(_UNBIND, (place,)) for place in unbound] if unbound else (),
         updates,
         inserts,
-        [
-            (_INBOX_SIZE, (check.session,), check.limit)
-            if isinstance(check, InboxRoom)
-            else (_OPEN_REQUESTS, (check.asker,), check.limit)
-            for check in change.checks
-        ]
-        if change.checks
-        else (),
+        [_count(check) for check in checks] if checks else (),
     )
+
+
+def _count(check: Check) -> tuple[str, Row, int]:
+    if isinstance(check, InboxRoom):
+        return _INBOX_SIZE, (check.session,), check.limit
+    return _OPEN_REQUESTS, (check.asker,), check.limit
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,10 @@ _log = logging.getLogger(__name__)
 BATCH = 128
 """Where more wait, their callers and the disk work at the same time."""
 
-SLICE = 16
+SLICE = 8
 """How many callers go on before the loop looks after others."""
 
-ROUNDS = 3
+ROUNDS = 4
 """For how many rounds of the loop a batch waits for those that were just answered."""
 
 _Waiting = tuple[Plan, "asyncio.Future[None]"]

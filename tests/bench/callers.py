@@ -1,4 +1,4 @@
-"""Callers of the store's port, each with its next message as soon as the one before is durable. All messages are made
+"""Callers of the store's port, each with its next message as soon as the one before is durable. All changes are made
 beforehand, as the rows of the ceilings are."""
 
 import asyncio
@@ -6,11 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bridge.message import Message
 from bridge.ports.store import Change, Store
 from tests.bench.mail import Mail
 
-Life = tuple[Message, Message]
+Life = tuple[Change, Change]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +26,24 @@ class Run:
 
 async def accepts(store: Store, mail: Mail, callers: int, each: int) -> Run:
     """`callers` at once, with `each` messages."""
-    return await _accepts(store, [[mail.message(n) for _ in range(each)] for n in range(callers)])
+    return await _accepts(store, _changes(mail, callers, each))
 
 
-async def _accepts(store: Store, messages: Sequence[Sequence[Message]]) -> Run:
+def _changes(mail: Mail, callers: int, each: int) -> list[list[Change]]:
+    return [[Change(puts=(mail.message(n),)) for _ in range(each)] for n in range(callers)]
+
+
+async def _accepts(store: Store, changes: Sequence[Sequence[Change]]) -> Run:
     taken: list[float] = []
 
-    async def caller(messages: Sequence[Message]) -> None:
-        for message in messages:
+    async def caller(changes: Sequence[Change]) -> None:
+        for change in changes:
             began = time.perf_counter()
-            await store.commit(Change(puts=(message,)))
+            await store.commit(change)
             taken.append(time.perf_counter() - began)
 
     began = time.perf_counter()
-    await asyncio.gather(*[caller(mine) for mine in messages])
+    await asyncio.gather(*[caller(mine) for mine in changes])
     return Run(time.perf_counter() - began, taken)
 
 
@@ -48,10 +51,10 @@ async def lags_under(
     store: Store, mail: Mail, callers: int, each: int, taken: Callable[[], list[float]]
 ) -> list[float]:
     """What `taken` tells of the time in which `callers` accept without a pause."""
-    messages = [[mail.message(n) for _ in range(each)] for n in range(callers)]
+    changes = _changes(mail, callers, each)
     await asyncio.sleep(0.02)
     taken()
-    await _accepts(store, messages)
+    await _accepts(store, changes)
     return taken()
 
 
@@ -64,11 +67,11 @@ async def cycles(store: Store, mail: Mail, callers: int, each: int) -> Run:
     async def caller(lives: Sequence[Life], lane: _Lane) -> None:
         for leased, acked in lives:
             began = time.perf_counter()
-            await store.commit(Change(puts=(leased,)))
+            await store.commit(leased)
             await lane.wake(acked)
             taken.append(time.perf_counter() - began)
 
-    every = [[mail.life(n) for _ in range(each)] for n in range(callers)]
+    every = [[_life(mail, n) for _ in range(each)] for n in range(callers)]
     lanes = [_Lane() for _ in every]
     waiting = [asyncio.create_task(lane.run(store)) for lane in lanes]
     await asyncio.sleep(0)
@@ -81,15 +84,20 @@ async def cycles(store: Store, mail: Mail, callers: int, each: int) -> Run:
     return Run(seconds, taken)
 
 
+def _life(mail: Mail, lane: int) -> Life:
+    leased, acked = mail.life(lane)
+    return Change(puts=(leased,)), Change(puts=(acked,))
+
+
 class _Lane:
     """Acknowledges one message after the other."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._next: asyncio.Future[Message] = self._loop.create_future()
+        self._next: asyncio.Future[Change] = self._loop.create_future()
         self._done: asyncio.Future[None] = self._loop.create_future()
 
-    def wake(self, acked: Message) -> "asyncio.Future[None]":
+    def wake(self, acked: Change) -> "asyncio.Future[None]":
         self._done = self._loop.create_future()
         self._next.set_result(acked)
         return self._done
@@ -98,5 +106,5 @@ class _Lane:
         while True:
             acked = await self._next
             self._next = self._loop.create_future()
-            await store.commit(Change(puts=(acked,)))
+            await store.commit(acked)
             self._done.set_result(None)
