@@ -22,7 +22,7 @@ from tests.faults.forked_bridge import Forked, Forks, forking
 
 WORKERS = ("career", "finance", "travel")
 SENDERS = 3
-A_LIFE_S = 0.8
+A_LIFE_S = 0.4
 MESSAGES_A_LIFE = 2
 PATIENCE_S = 60.0
 FAR = 1_000_000
@@ -93,6 +93,8 @@ async def _one_life(forks: Forks, load: "_Load", report: Report, random: Random)
             assert await bridge.ready(), f"the bridge did not start, see {load.home.stderr}"
         report.starts_s.append(time.monotonic() - began)
         load.up()
+        async with asyncio.timeout(PATIENCE_S):
+            await load.taken(random.choice((0, 1, 2, 4)))
         await asyncio.sleep(random.uniform(0, A_LIFE_S))
     await bridge.kill()
 
@@ -111,11 +113,18 @@ class _Load:
         self._random = random
         self._bridge = Connection(str(home.path / "run" / "control.sock"), None, None)
         self._next_life = asyncio.Event()
+        self._more = asyncio.Condition()
 
     def up(self) -> None:
         """A bridge accepts."""
         began, self._next_life = self._next_life, asyncio.Event()
         began.set()
+
+    async def taken(self, more: int) -> None:
+        """Waits until so many more messages have been accepted: a slow machine only takes longer for that."""
+        wanted = len(self.accepted) + more
+        async with self._more:
+            await self._more.wait_for(lambda: len(self.accepted) >= wanted)
 
     async def send(self, sender: int) -> None:
         """Sends without end, a few messages in each life of a bridge."""
@@ -136,7 +145,9 @@ class _Load:
             except (NoBridge, Dropped):
                 await following.wait()
             else:
-                self.accepted[text] = receipt["message_id"]
+                async with self._more:
+                    self.accepted[text] = receipt["message_id"]
+                    self._more.notify_all()
 
     async def answers(self) -> Counter[str]:
         """How the requests have ended; each is waited for."""
