@@ -42,6 +42,7 @@ class World:
         self.journal = Journal(loop.time)
         self.members: dict[SessionId, Member] = {one.id: one for one in scenario.members}
         self.misfortunes = scenario.misfortunes
+        self.healed_at = float("-inf")
         self.healing = False
         self.heals = asyncio.Event()
         self.token = asyncio.Lock()
@@ -69,6 +70,7 @@ class World:
 
     def heal(self) -> None:
         self.misfortunes, self.healing, self.out_of_reach_until = frozenset(), True, 0.0
+        self.healed_at = self.loop.time()
         self.heals.set()
 
     def suffers(self, misfortune: Misfortune) -> bool:
