@@ -220,9 +220,9 @@ class MemoryStore:
         return self._all(Turn, lambda turn: turn.lapsed(now), among=GOING, by=lambda turn: (turn.leased_until, turn.id))
 
     async def last_turns(self) -> list[Turn]:
-        every = self._all(Turn, lambda turn: True, by=lambda turn: (turn.live, turn.id))
-        newest = {turn.session: turn.id for turn in every}
-        return self._all(Turn, lambda turn: newest[turn.session] == turn.id, by=lambda turn: turn.id)
+        every = self._all(Turn, lambda turn: True, by=lambda turn: turn.id)
+        newest = {turn.session: turn.id for turn in every if turn.process is not None}
+        return [turn for turn in every if turn.live or newest.get(turn.session) == turn.id]
 
     # Loops and budgets
     async def conversation(self, conversation: ConversationId) -> Conversation | None:

@@ -158,9 +158,14 @@ ORDER BY leased_until, id;
 
 -- name: last_turns
 SELECT turns.* FROM sessions
-JOIN turns ON turns.id = coalesce(
+JOIN turns ON turns.id IN (
     (SELECT own.id FROM turns AS own WHERE own.session = sessions.id AND own.state IN ('starting', 'running')),
-    (SELECT max(own.id) FROM turns AS own WHERE own.session = sessions.id)
+    (
+        SELECT own.id FROM turns AS own
+        WHERE own.session = sessions.id AND own.process IS NOT NULL
+        ORDER BY own.id DESC
+        LIMIT 1
+    )
 )
 ORDER BY turns.id;
 

@@ -36,7 +36,7 @@ class Recovery:
 
     async def restart(self) -> None:
         """Ends the agents that an earlier bridge of this node has left, idle ones too, all at once, and takes over
-        its running turns: their leases are free, for only one bridge runs as a node. Raises `Refused(unavailable)`
+        its live turns: their leases are free, for only one bridge runs as a node. Raises `Refused(unavailable)`
         where the store cannot be written: to wait for it here would be a bridge that neither accepts nor says why."""
         found = [turn for turn in await self._ledger.store.last_turns() if turn.node == self._ledger.node]
         taken = [await self._ledger.do(partial(_take_over, turn=turn)) if turn.live else None for turn in found]

@@ -255,7 +255,8 @@ class Store(Protocol):
         ...
 
     async def last_turns(self) -> list[Turn]:
-        """The newest turn of each session, by id. A live one counts as the newest, also where a clock was set back."""
+        """What a bridge may have left of each session, by id: its live turn, and the newest that names a process. They
+        are two where the live one has not come to its agent yet."""
         ...
 
     # Loops and budgets

@@ -5,7 +5,7 @@ from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.ports.store import Change, Parties, Store
 from bridge.post import PostKind, PostState
 from bridge.request import Answer
-from bridge.turn import Turn, TurnState
+from bridge.turn import Process, Turn, TurnState
 from tests.contracts.entities import (
     CAREER,
     DESK,
@@ -336,22 +336,25 @@ async def test_live_turns_are_those_that_start_or_run(store: Store) -> None:
     assert await store.live_turn(DESK) is None
 
 
-async def test_the_last_turns_are_the_newest_of_each_session(store: Store) -> None:
+async def test_the_last_turns_of_each_session_are_the_live_one_and_the_newest_with_a_process(store: Store) -> None:
     assert await store.last_turns() == []
     over = {"state": TurnState.COMPLETED, "ended_at": 30.0}
+    known = {"process": Process(7, "b")}
     await store.commit(
         Change(
             puts=[
                 *(session(one) for one in (CAREER, FINANCE, DESK)),
-                turn("t-3", session=CAREER, **over),
-                turn("t-1", session=FINANCE),
-                turn("t-2", session=CAREER, **over),
-                turn("t-4", session=DESK),
-                turn("t-5", session=DESK, **over),
+                turn("t-4", session=CAREER, **over),
+                turn("t-3", session=CAREER, **over, **known),
+                turn("t-2", session=CAREER, **over, **known),
+                turn("t-1", session=FINANCE, **known),
+                turn("t-6", session=DESK),
+                turn("t-5", session=DESK, **over, **known),
+                turn("t-7", session=DESK, **over),
             ]
         )
     )
-    assert [one.id for one in await store.last_turns()] == ["t-1", "t-3", "t-4"]
+    assert [one.id for one in await store.last_turns()] == ["t-1", "t-3", "t-5", "t-6"]
 
 
 async def test_pending_posts_of_a_place_come_finals_first_then_as_they_were_made(store: Store) -> None:

@@ -156,7 +156,7 @@ async def test_the_newest_turn_of_a_session_stays_for_the_process_that_it_may_ha
                 session(FINANCE),
                 turn(first, **over),
                 turn(second, process=Process(7, "b"), **over),
-                turn(other, session=FINANCE, **over),
+                turn(other, session=FINANCE, process=Process(8, "b"), **over),
             ]
         )
     )
