@@ -1,12 +1,14 @@
 """Questions of agents for permission, put to the people at the session's place (DESIGN §4)."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from bridge import wording
 from bridge.errors import Code, Refused
-from bridge.flow.ledger import Ledger
+from bridge.flow.ledger import Ledger, Work
 from bridge.ids import TurnId, handle_of
 from bridge.ports.runtime import Question
 from bridge.post import Button, PostKind
@@ -52,7 +54,9 @@ class Questions:
                 return None
             chosen = entry.chosen.result()
         except asyncio.CancelledError:
-            await self._tell(turn, f"{asked}\n· withdrawn", ident)
+            # Who is cancelled waits for no store that is out of reach.
+            with suppress(Refused):
+                await self._ledger.do(self._telling(turn, f"{asked}\n· withdrawn", ident))
             raise
         finally:
             del self._open[ident]
@@ -92,7 +96,12 @@ class Questions:
         return entry.chosen.done()
 
     async def _tell(self, turn: Turn, text: str, ident: str | None = None, buttons: list[Button] | None = None) -> None:
+        await self._ledger.surely(self._telling(turn, text, ident, buttons))
+
+    def _telling(
+        self, turn: Turn, text: str, ident: str | None, buttons: list[Button] | None = None
+    ) -> Callable[[Work], Awaitable[None]]:
         key = f"question:{ident or self._ledger.ids.new()}"
-        await self._ledger.surely(
-            lambda work: work.show(key, turn.place, PostKind.NOTICE, text, buttons=buttons or (), session=turn.session)
+        return lambda work: work.show(
+            key, turn.place, PostKind.NOTICE, text, buttons=buttons or (), session=turn.session
         )

@@ -114,7 +114,7 @@ async def _completed(work: Work, turn: Turn, taken: list[Message], final: str) -
     read = [one for one in taken if one not in unread]
     await _close_read_requests(work, turn, [*read, *await _acknowledged(work, turn)])
     final = wording.bounded(final.strip(), FINAL_CHARS, wording.CUT_FINAL)
-    if not unread:
+    if not any(one.id in turn.inputs for one in unread):
         await _answer(work, turn, final)
     if final and final != NO_REPLY_TEXT:
         about = turn.acts_for or turn.inputs[0]

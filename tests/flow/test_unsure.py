@@ -69,6 +69,27 @@ async def test_what_was_read_by_a_look_that_failed_is_shown_by_the_next_one() ->
         assert (await on.message(sent.message_id)).outcome is Outcome.ACKED
 
 
+async def test_a_final_text_answers_what_was_read_though_other_mail_was_not_heard_of() -> None:
+    store = FragileStore()
+    async with stage(session("career"), store=store) as on:
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            if len(on.runtime.prompts) > 1:
+                return ""
+            assert len((await on.tools(agent).receive(1)).messages) == 1
+            store.forgets = Once("mail")
+            with pytest.raises(Refused, match="unavailable"):
+                await on.tools(agent).receive()
+            return "done"
+
+        on.agent("career", career)
+        news = await on.send("career", "news", intent=Intent.INFORM, wake=False)
+        sent = await on.send("career", "hello")
+        await on.quiet()
+        assert (await on.request(sent.message_id)).state is Answer.ANSWERED
+        assert (await on.message(news.message_id)).outcome is None
+
+
 async def test_what_was_read_by_a_look_that_was_cut_off_is_shown_by_the_next_one() -> None:
     store = FragileStore()
     async with stage(session("career"), store=store) as on:
