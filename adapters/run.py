@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from adapters.api.listener import SocketTaken
 from adapters.compose import bridge
-from adapters.events import run_loop
 from adapters.logs import logging_to
+from adapters.loop import run_loop
 from adapters.settings.home import SETTINGS_FILE, home_of
 from adapters.settings.load import load
 from adapters.settings.model import Settings

@@ -27,10 +27,11 @@ def parameters(statement: str) -> tuple[str, ...]:
 
 
 @cache
-def numbered(statement: str) -> str:
-    """A statement that takes a row of its parameters: by number, which costs less than by name."""
+def numbered(statement: str, before: int = 0) -> str:
+    """A statement that takes a row of its parameters, after so many other values: by number, which costs less than by
+    name."""
     names = parameters(statement)
-    return re.sub(r":(\w+)", lambda named: f"?{names.index(named[1]) + 1}", statement)
+    return re.sub(r":(\w+)", lambda named: f"?{before + names.index(named[1]) + 1}", statement)
 
 
 def _named(file: str) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ import sqlite3
 import tempfile
 from pathlib import Path
 
-from adapters.events import run_loop
+from adapters.loop import run_loop
 from tests.bench.admission import admission
 from tests.bench.durable import durable
 from tests.bench.idle import idle

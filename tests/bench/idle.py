@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from adapters.events import run_loop
+from adapters.loop import run_loop
 from adapters.sqlite.database import Database
 from adapters.sqlite.store import open_store
 from bridge.flow.directory import Declared

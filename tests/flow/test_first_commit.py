@@ -79,6 +79,17 @@ async def test_what_comes_to_a_busy_session_is_queued() -> None:
         working.set()
 
 
+async def test_a_look_that_finds_nothing_to_do_commits_nothing() -> None:
+    store = Recording()
+    async with stage(session("career"), store=store) as on:
+        await on.quiet()
+        before = len(store.changes)
+        on.exchange._hints.lane(ident("career"))
+        await on.clock.advance(300)
+        assert len(store.changes) == before
+        assert not any(change.empty for change in store.changes)
+
+
 @pytest.mark.parametrize("handle", ["stands", "mailbox"])
 async def test_no_turn_begins_where_none_may(handle: str) -> None:
     store = Recording()

@@ -1,10 +1,12 @@
 """An agent's question for permission goes to the people of its place, or is denied (DESIGN §4)."""
 
+import asyncio
 from collections.abc import Sequence
 
 from bridge.limits import Limits
 from bridge.ports.chat import Heard, Pressed
 from bridge.ports.runtime import Option, Prompt, Question
+from tests.fakes.fragile import FragileStore
 from tests.fakes.runtime import Behaviour, FakeAgent
 from tests.flow.stage import OPERATOR, USER, Stage, room, session, stage
 
@@ -144,3 +146,24 @@ async def test_a_question_goes_to_the_place_where_the_person_spoke() -> None:
 
 def heard_at(handle: str) -> Heard:
     return Heard(room(handle), OPERATOR, "clean up", f"key:{handle}")
+
+
+async def test_a_question_that_is_cancelled_waits_for_no_store_that_is_out_of_reach() -> None:
+    store = FragileStore()
+    async with stage(session("career"), store=store) as on:
+        asking_now: list[asyncio.Task[str | None]] = []
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> str:
+            assert agent.listener is not None
+            asking_now.append(asyncio.ensure_future(agent.listener.asked(Question("rm -r build", OPTIONS))))
+            await asyncio.wait(asking_now)
+            return "done"
+
+        on.agent("career", career)
+        await on.say("career", "clean up")
+        await on.chat.seen(CAREER, "asks for permission")
+        store.down = True
+        asking_now[0].cancel()
+        await on.quiet()
+        assert asking_now[0].cancelled()
+        store.down = False

@@ -9,13 +9,13 @@ import pytest
 from adapters.memory.store import MemoryStore
 from bridge.errors import Refused
 from bridge.flow.exchange import LOCAL
-from bridge.ids import ConversationId, TurnId
 from bridge.limits import Limits
 from bridge.message import Outcome, State
 from bridge.ports.runtime import Prompt
 from bridge.ports.store import Change
 from bridge.request import Answer
-from bridge.turn import Process, Turn, TurnState
+from bridge.turn import Process, TurnState
+from tests.contracts.entities import turn
 from tests.fakes.chat import FakeChat
 from tests.fakes.clock import ManualClock
 from tests.fakes.fragile import FragileStore
@@ -331,13 +331,19 @@ async def test_the_agents_of_a_dead_bridge_are_ended_side_by_side() -> None:
         assert await store.live_turns() == []
 
 
-async def test_the_idle_agent_of_a_dead_bridge_is_ended_before_another_has_its_context() -> None:
-    world = World()
+async def left_idle(world: World) -> Process:
+    """The agent of a bridge that dies once its turn is over."""
     async with world.bridge() as on:
         on.agent("career", working(on))
         await on.say("career", "one")
         await on.quiet()
         (idle,) = on.runtime.born
+    return idle
+
+
+async def test_the_idle_agent_of_a_dead_bridge_is_ended_before_another_has_its_context() -> None:
+    world = World()
+    idle = await left_idle(world)
     async with world.bridge() as on:
         assert on.runtime.ended_processes == [idle]
         assert on.runtime.launches == []
@@ -345,21 +351,8 @@ async def test_the_idle_agent_of_a_dead_bridge_is_ended_before_another_has_its_c
 
 async def test_an_idle_agent_is_ended_also_where_its_bridge_died_as_the_next_turn_began() -> None:
     world = World()
-    async with world.bridge() as on:
-        on.agent("career", working(on))
-        await on.say("career", "one")
-        await on.quiet()
-        (idle,) = on.runtime.born
-        begun = Turn(
-            id=TurnId("ffffffff-ffff-7fff-bfff-ffffffffffff"),
-            session=ident("career"),
-            inputs=(),
-            acts_for=None,
-            conversation=ConversationId("c-1"),
-            started_at=on.clock.now(),
-            node=LOCAL,
-            leased_until=on.clock.now() + 60,
-        )
+    idle = await left_idle(world)
+    begun = turn("ffffffff-ffff-7fff-bfff-ffffffffffff", node=LOCAL)
     await world.store.commit(Change(puts=[begun]))
     async with world.bridge() as on:
         assert on.runtime.ended_processes == [idle]

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.sqlite.queries import SQL, statements
+from adapters.sqlite.queries import SQL, parameters, statements
 from adapters.sqlite.store import SqliteStore
 from bridge.errors import Code, Refused
 from bridge.ids import MessageId
-from bridge.message import Intent, Origin, Outcome, State
+from bridge.message import DELIVERY, Intent, Origin, Outcome, State
 from bridge.ports.store import Change
 from bridge.post import PostKind, PostState
 from bridge.request import Answer
@@ -85,6 +85,10 @@ async def test_the_schema_lists_the_words_of_the_core(
     check = re.search(rf"^    {column} TEXT[^(]*(\([^)]*\))", schema, re.MULTILINE)
     assert check is not None
     assert re.findall(r"'(\w+)'", check[1]) == [word.value for word in words]
+
+
+def test_an_update_of_a_message_writes_its_delivery() -> None:
+    assert set(parameters(SQL["update_message"])) == DELIVERY | {"id", "version"}
 
 
 WHOLE_INDEX = {"waiting_sessions", "due_sessions", "unsettled", "queued", "live_turns", "last_turns"}

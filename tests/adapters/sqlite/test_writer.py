@@ -13,7 +13,7 @@ from adapters.sqlite.migrate import migrate
 from adapters.sqlite.plan import plan
 from adapters.sqlite.store import SqliteStore, open_store
 from adapters.sqlite.writer import Writer
-from bridge.errors import Code, Refused
+from bridge.errors import Code, Conflict, Refused
 from bridge.ports.store import Change
 from tests.contracts.entities import CAREER, message, step
 
@@ -87,6 +87,21 @@ async def test_a_value_of_a_foreign_type_fails_its_own_change_only(store: Sqlite
         await store.commit(Change(puts=[message("m-2", reason=object())]))
     await good
     assert [one.id for one in await store.queue(CAREER)] == ["m-1"]
+
+
+async def test_of_many_changes_at_once_each_is_stored_as_itself_and_one_that_conflicts_alone_is_told(
+    store: SqliteStore,
+) -> None:
+    many = range(150)
+    await asyncio.gather(*(store.commit(Change(puts=[message(f"m-{n}", text=f"text {n}")])) for n in many))
+    moved = [message(f"m-{n}", attempts=n, reason=f"reason {n}", version=2 if n == 70 else 1) for n in many]
+    results = await asyncio.gather(*(store.commit(Change(puts=[one])) for one in moved), return_exceptions=True)
+    assert [n for n in many if results[n] is not None] == [70]
+    assert isinstance(results[70], Conflict)
+    kept = [await store.message(one.id) for one in moved]
+    assert [(one.text, one.attempts, one.reason) for one in kept if one is not None] == [
+        (f"text {n}", n, f"reason {n}") if n != 70 else ("text 70", 0, None) for n in many
+    ]
 
 
 async def test_what_was_handed_over_before_the_close_is_stored(path: Path) -> None:
