@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from adapters.sqlite.database import Database, open_writer
+from adapters.sqlite.group import Group
 from adapters.sqlite.migrate import migrate
 from adapters.sqlite.plan import plan
 from adapters.sqlite.store import SqliteStore, open_store
@@ -102,6 +103,19 @@ async def test_of_many_changes_at_once_each_is_stored_as_itself_and_one_that_con
     assert [(one.text, one.attempts, one.reason) for one in kept if one is not None] == [
         (f"text {n}", n, f"reason {n}") if n != 70 else ("text 70", 0, None) for n in many
     ]
+
+
+async def test_many_changes_at_once_take_few_statements(store: SqliteStore, path: Path) -> None:
+    new = [message(f"m-{n}") for n in range(85)]
+    moved = [message(f"m-{n}", attempts=n, version=1) for n in range(85)]
+    ran: list[str] = []
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.set_trace_callback(ran.append)
+        for messages in (new, moved):
+            group = Group.of([plan(Change(puts=[one])) for one in messages])
+            assert group.store(connection) == [None] * 85
+    assert len(ran) == 2 * len(["BEGIN", "64 rows", "16 rows", "4 rows", "1 row", "COMMIT"])
+    assert [one.attempts for one in await store.queue(CAREER)] == [int(one.id[2:]) for one in await store.queue(CAREER)]
 
 
 async def test_what_was_handed_over_before_the_close_is_stored(path: Path) -> None:
