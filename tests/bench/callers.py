@@ -5,11 +5,13 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from bridge.ports.store import Change, Store
 from tests.bench.mail import Mail
 
 Life = tuple[Change, Change]
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +31,15 @@ async def accepts(store: Store, mail: Mail, callers: int, each: int) -> Run:
     return await _accepts(store, _changes(mail, callers, each))
 
 
-def _changes(mail: Mail, callers: int, each: int) -> list[list[Change]]:
-    return [[Change(puts=(mail.message(n),)) for _ in range(each)] for n in range(callers)]
+def _changes(mail: Mail, callers: int, each: int) -> list[tuple[Change, ...]]:
+    return _in_turn(callers, each, lambda n: Change(puts=(mail.message(n),)))
+
+
+def _in_turn(callers: int, each: int, make: Callable[[int], _Made]) -> list[tuple[_Made, ...]]:
+    """For each caller what it sends. Made in the order in which all of it is sent, so that ids grow as they do where
+    each is made when it is needed, and as those of the ceilings do."""
+    rounds = [[make(n) for n in range(callers)] for _ in range(each)]
+    return list(zip(*rounds, strict=True))
 
 
 async def _accepts(store: Store, changes: Sequence[Sequence[Change]]) -> Run:
@@ -71,7 +80,7 @@ async def cycles(store: Store, mail: Mail, callers: int, each: int) -> Run:
             await lane.wake(acked)
             taken.append(time.perf_counter() - began)
 
-    every = [[_life(mail, n) for _ in range(each)] for n in range(callers)]
+    every = _in_turn(callers, each, lambda n: _life(mail, n))
     lanes = [_Lane() for _ in every]
     waiting = [asyncio.create_task(lane.run(store)) for lane in lanes]
     await asyncio.sleep(0)
