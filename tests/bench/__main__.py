@@ -18,7 +18,7 @@ from tests.bench.result import Result, as_json, as_svg, table
 async def measured(folder: Path, *, quick: bool) -> list[Result]:
     return [
         *await durable(folder, rounds=4 if quick else 25, within_s=10 if quick else 60),
-        *await large(folder, messages=50_000 if quick else 1_000_000, rounds=4 if quick else 16),
+        *await large(folder, messages=50_000 if quick else 1_000_000, rounds=4 if quick else 24),
         *await idle(folder, sessions=1_000 if quick else 10_000),
         *await admission(folder, rounds=2 if quick else 10),
     ]
