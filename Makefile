@@ -8,6 +8,8 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 # Each stamp is as old as what it says was installed.
 READY     := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
+# The tests start hundreds of processes; each would compile the project again where Python may not keep what it compiled.
+export PYTHONDONTWRITEBYTECODE :=
 INSTALL_PROJECT := $(PIP) install --quiet --no-deps --no-build-isolation --editable .
 
 .DEFAULT_GOAL := help
