@@ -1,5 +1,5 @@
-"""The event loop of the bridge: uvloop, which hands callbacks on in two thirds of the time, and seldom a collection of
-garbage in its way."""
+"""The event loop of the bridge: uvloop, which hands callbacks on in two thirds of the time. The collector of garbage is
+seldom in its way."""
 
 import asyncio
 import gc
@@ -11,8 +11,9 @@ import uvloop
 _T = TypeVar("_T")
 
 _COLLECT_AFTER = (10_000, 20, 50)
-"""Objects, and collections of the younger ones. What the bridge makes is freed as it is let go, without a collector;
-at the usual 700 objects a burst of mail has it look through all that waits again and again, while the loop stands."""
+"""Objects, and collections of the younger ones. Most of what the bridge makes is freed as it is let go, without the
+collector. At the usual 700 objects a burst of mail has it look through all that waits again and again, while the loop
+stands."""
 
 
 def run_loop(main: Coroutine[Any, Any, _T]) -> _T:
