@@ -150,6 +150,10 @@ class Message:
         due_at = self.queued_at if due_at is None else due_at
         return replace(_moved(self, State.QUEUED), due_at=due_at, turn=None, read_at=None, reason=reason)
 
+    def approved(self, now: float, *, expires_at: float) -> "Message":
+        """A person lets a held message go: it becomes queued only now, and its life begins."""
+        return replace(_moved(self, State.QUEUED), queued_at=now, due_at=now, expires_at=expires_at)
+
     def to_leased(self, turn: TurnId, *, until: float | None = None) -> "Message":
         """`until` is the end of a lease that no turn's lease bounds."""
         return replace(_moved(self, State.LEASED), turn=turn, epoch=self.epoch + 1, leased_until=until)
@@ -169,6 +173,7 @@ class Message:
 DELIVERY = frozenset(
     {
         "wake",
+        "queued_at",
         "due_at",
         "expires_at",
         "state",

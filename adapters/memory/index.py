@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bridge.approval import Approval
 from bridge.message import Message, State
 from bridge.post import Post, PostState
 from bridge.request import Request
@@ -49,6 +50,8 @@ def _groups_of(row: Any) -> Iterator[tuple[type, object]]:
         case Turn():
             yield Turn, row.session
             going = row.live
+        case Approval():
+            going = row.open
         case _:
             return
     if going:

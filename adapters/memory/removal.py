@@ -5,8 +5,11 @@ from functools import cached_property
 from typing import Any
 
 from adapters.memory.tables import Tables, key_of
+from bridge.approval import Approval
+from bridge.audit import Act
 from bridge.conversation import Conversation, Pair
 from bridge.decision import Verdict
+from bridge.grant import Grant
 from bridge.ids import ConversationId, MessageId, TurnId, first_id
 from bridge.intake import Update
 from bridge.message import Message
@@ -16,7 +19,7 @@ from bridge.request import Request
 from bridge.trace import Step
 from bridge.turn import Turn
 
-_KINDS = (Message, Request, Turn, Post, Update, Step, Verdict, Conversation, Key, Pair)
+_KINDS = (Message, Request, Turn, Post, Update, Step, Verdict, Conversation, Key, Grant, Approval, Act, Pair)
 """What belongs to a message comes after it."""
 
 
@@ -59,6 +62,12 @@ class _Rule:
                 return row.id < first_id(self._before) and row.id not in self._traced
             case Key():
                 return row.message < first_id(self._keys_before) and self._alone(row.message)
+            case Grant():
+                return any(map(self._past, (row.used_at, row.revoked_at, row.expires_at)))
+            case Approval():
+                return self._past(row.closed_at)
+            case Act():
+                return self._past(row.at)
             case Pair():
                 return self._past(max(row.rest_until, *row.recent[-1:], 0))
         return False

@@ -6,20 +6,25 @@ from typing import Any, TypeVar
 from adapters.memory.index import GOING
 from adapters.memory.removal import remove
 from adapters.memory.tables import Tables
+from bridge.approval import Approval, ApprovalId, Subject
+from bridge.audit import Act
 from bridge.conversation import Conversation, Pair, pair_of
 from bridge.decision import Verdict
 from bridge.errors import Code, Refused
-from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId, receiver, scheme_of
+from bridge.grant import Grant, GrantId
+from bridge.ids import LAST_ID, ConversationId, MessageId, Place, SessionId, TurnId, receiver, scheme_of
 from bridge.intake import Update
 from bridge.message import Intent, Message, State, in_line
 from bridge.ports.store import Change, Key, Parties
 from bridge.post import Post, PostKind
+from bridge.regime import Regime
 from bridge.request import Request
 from bridge.session import Binding, Session
 from bridge.trace import Step
 from bridge.turn import Turn
 
 _T = TypeVar("_T")
+_R = TypeVar("_R", Verdict, Act)
 _MORTAL = frozenset({State.HELD, State.QUEUED, State.PARKED})
 
 
@@ -71,6 +76,7 @@ class MemoryStore:
             busy=await self.live_turn(to) is not None,
             places=await self.places(to),
             sender_places=await self.places(sender),
+            regime=await self.regime(),
         )
 
     # Messages
@@ -161,6 +167,7 @@ class MemoryStore:
             *(request.expires_at for request in tables.group(Request, GOING)),
             *(message.leased_until for message in messages if message.leased_until is not None),
             *(turn.leased_until for turn in tables.group(Turn, GOING)),
+            *(one.expires_at for one in tables.group(Approval, GOING) if one.expires_at is not None),
         ]
         return min((time for time in times if time > after), default=None)
 
@@ -269,7 +276,49 @@ class MemoryStore:
     async def last_update(self, source: str) -> int | None:
         return max((update.number for update in self._open().every(Update) if update.source == source), default=None)
 
+    # What people decide
+    async def regime(self) -> Regime:
+        return self._one(Regime, Regime().id) or Regime()
+
+    async def grant(self, grant: GrantId) -> Grant | None:
+        return self._one(Grant, grant)
+
+    async def grants(self) -> list[Grant]:
+        return self._all(Grant, lambda grant: True, by=lambda grant: grant.id)
+
+    async def live_grants(self, now: float) -> list[Grant]:
+        return self._all(Grant, lambda grant: grant.live(now), by=lambda grant: grant.id)
+
+    async def approval(self, approval: ApprovalId) -> Approval | None:
+        return self._one(Approval, approval)
+
+    async def open_approval(self, subject: Subject, about: str) -> Approval | None:
+        every = await self.open_approvals()
+        return next((one for one in every if (one.subject, one.about) == (subject, about)), None)
+
+    async def open_approvals(self) -> list[Approval]:
+        return self._all(Approval, lambda one: True, among=GOING, by=lambda one: one.id)
+
+    async def ended_approvals(self, now: float, limit: int) -> list[Approval]:
+        every = await self.open_approvals()
+        return [one for one in every if one.expires_at is not None and one.expires_at <= now][:limit]
+
+    async def held(self) -> list[Message]:
+        return self._all(
+            Message, lambda message: message.state is State.HELD, among=GOING, by=lambda message: message.id
+        )
+
     # Records
+    async def recent_verdicts(self, before: str | None, limit: int) -> list[Verdict]:
+        return self._recent(Verdict, before, limit)
+
+    async def recent_acts(self, before: str | None, limit: int) -> list[Act]:
+        return self._recent(Act, before, limit)
+
+    def _recent(self, kind: type[_R], before: str | None, limit: int) -> list[_R]:
+        every = self._all(kind, lambda record: record.id < (before or LAST_ID), by=lambda record: record.id)
+        return every[::-1][:limit]
+
     async def verdicts(self, conversation: ConversationId) -> list[Verdict]:
         return self._all(
             Verdict, lambda verdict: verdict.conversation == conversation, by=lambda verdict: (verdict.at, verdict.id)

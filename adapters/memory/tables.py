@@ -3,19 +3,23 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass, replace
 from functools import cache
 from types import NoneType
 from typing import Any, TypeVar
 
 from adapters.memory.index import GOING, Index
+from bridge.approval import Approval
+from bridge.audit import Act
 from bridge.conversation import Pair
 from bridge.errors import Code, Conflict, IllegalMove, Refused
+from bridge.grant import Grant, Scope
 from bridge.ids import SessionId
 from bridge.intake import Update
 from bridge.message import Message, State
 from bridge.ports.store import Change, Entity, InboxRoom, Key
 from bridge.post import Post
+from bridge.regime import Regime
 from bridge.request import Request
 from bridge.session import Binding
 from bridge.trace import Step
@@ -41,8 +45,8 @@ class Tables:
 
     def every(self, kind: type[_T]) -> list[_T]:
         rows: list[Any] = list(self._kept[kind].values())
-        if kind is Step:
-            rows = [_copied(step) for step in rows]
+        if kind in (Step, Act):
+            rows = [_copied(record) for record in rows]
         return rows
 
     def group(self, kind: type[_T], group: object) -> list[_T]:
@@ -84,12 +88,12 @@ class Tables:
             kind, key = type(entity), key_of(entity)
             _expect(entity, written if key in written[kind] else before)
             written[kind][key] = _raised(entity)
-        for record in (*change.keys, *change.verdicts, *change.steps):
+        for record in (*change.keys, *change.verdicts, *change.steps, *change.acts):
             _check_content(record)
             table, key = type(record), key_of(record)
             if key in written[table] or key in self._kept[table]:
                 raise Conflict(f"{key} exists already")
-            written[table][key] = _copied(record) if isinstance(record, Step) else record
+            written[table][key] = _copied(record) if isinstance(record, Step | Act) else record
         return written
 
     def _after(self, kind: type[_T], group: object, written: _Rows) -> Iterable[_T]:
@@ -100,6 +104,9 @@ class Tables:
         if Turn in written:
             live = [turn.session for turn in self._after(Turn, GOING, written) if turn.live]
             _check_distinct(live, "live turn of a session")
+        if Approval in written:
+            pending = [(one.subject, one.about) for one in self._after(Approval, GOING, written) if one.open]
+            _check_distinct(pending, "open approval about the same")
         for post in written.get(Post, {}).values():
             same = [one.id for one in self._after(Post, post.key, written) if one.key == post.key]
             if len(same) > 1:
@@ -145,12 +152,27 @@ def _check_content(row: Any) -> None:
         over = row.state is State.SETTLED
         sound = (row.outcome is not None) == over and (row.settled_at is not None) == over
         sound = sound and (row.leased_until is None or row.state is State.LEASED)
-    elif isinstance(row, Request):
-        sound = row.open == (row.closed_at is None)
     else:
-        sound = not isinstance(row, Turn) or row.live == (row.ended_at is None)
+        sound = _is_sound(row)
     if not sound:
         raise IllegalMove(f"{type(row).__name__} {key_of(row)}: its state contradicts its fields")
+
+
+def _is_sound(row: Any) -> bool:
+    match row:
+        case Request():
+            return row.open == (row.closed_at is None)
+        case Turn():
+            return row.live == (row.ended_at is None)
+        case Grant():
+            told = (row.revoked_at is None) == (row.revoked_by is None)
+            bounded = (row.conversation is not None) == (row.scope is Scope.CONVERSATION)
+            return told and bounded and (row.used_at is None or row.scope is Scope.ONCE)
+        case Approval():
+            return row.open == (row.outcome is None)
+        case Regime():
+            return row.paused == (row.paused_by is not None)
+    return True
 
 
 def _check_values(values: Iterable[Any]) -> None:
@@ -219,11 +241,15 @@ def key_of(row: Any) -> object:
             return row.id
 
 
-def _copied(step: Step) -> Step:
-    """The detail of a step is the one thing kept here that can be changed; it is copied as JSON would."""
-    detail = step.detail
+def _copied(record: Step | Act) -> Step | Act:
+    """The detail of a record is the one thing kept here that can be changed; it is copied as JSON would."""
+    detail = record.detail
     if all(type(value) in _FLAT for value in detail.values()):
         copy = dict(detail)
     else:
         copy = json.loads(json.dumps(detail, default=asdict))
-    return Step(step.id, step.at, step.step, step.session, step.message, step.conversation, step.cause, copy)
+    if isinstance(record, Act):
+        return replace(record, detail=copy)
+    return Step(
+        record.id, record.at, record.step, record.session, record.message, record.conversation, record.cause, copy
+    )

@@ -51,7 +51,7 @@ VALUES (
 -- Only its delivery: nothing else of a message changes, and each column costs time.
 UPDATE messages
 SET
-    wake = :wake, due_at = :due_at, expires_at = :expires_at, state = :state, outcome = :outcome, reason = :reason,
+    wake = :wake, queued_at = :queued_at, due_at = :due_at, expires_at = :expires_at, state = :state, outcome = :outcome, reason = :reason,
     turn = :turn, epoch = :epoch, leased_until = :leased_until, attempts = :attempts, unread = :unread,
     woken_at = :woken_at, read_at = :read_at, settled_at = :settled_at, version = version + 1
 WHERE id = :id AND version = :version;
@@ -164,6 +164,63 @@ WHERE source = :source AND number = :number AND version = :version;
 -- name: version_of_update
 SELECT version FROM updates WHERE source = :source AND number = :number;
 
+-- name: insert_grant
+INSERT INTO grants (
+    id, sender, recipient, verbs, effect, scope, by, via, given_at, expires_at, conversation, used_at,
+    revoked_at, revoked_by, version
+)
+VALUES (
+    :id, :sender, :recipient, :verbs, :effect, :scope, :by, :via, :given_at, :expires_at, :conversation,
+    :used_at, :revoked_at, :revoked_by, :version + 1
+);
+
+-- name: update_grant
+UPDATE grants
+SET
+    sender = :sender, recipient = :recipient, verbs = :verbs, effect = :effect, scope = :scope, by = :by, via =
+    :via, given_at = :given_at, expires_at = :expires_at, conversation = :conversation, used_at = :used_at,
+    revoked_at = :revoked_at, revoked_by = :revoked_by, version = version + 1
+WHERE id = :id AND version = :version;
+
+-- name: version_of_grant
+SELECT version FROM grants WHERE id = :id;
+
+-- name: insert_approval
+INSERT INTO approvals (
+    id, subject, about, content, by, opened_at, expires_at, closed_at, decided_by, outcome, version
+)
+VALUES (
+    :id, :subject, :about, :content, :by, :opened_at, :expires_at, :closed_at, :decided_by, :outcome, :version +
+    1
+);
+
+-- name: update_approval
+UPDATE approvals
+SET
+    subject = :subject, about = :about, content = :content, by = :by, opened_at = :opened_at, expires_at =
+    :expires_at, closed_at = :closed_at, decided_by = :decided_by, outcome = :outcome, version = version + 1
+WHERE id = :id AND version = :version;
+
+-- name: version_of_approval
+SELECT version FROM approvals WHERE id = :id;
+
+-- name: insert_regime
+INSERT INTO regimes (
+    id, paused_at, paused_by, accepted, version
+)
+VALUES (
+    :id, :paused_at, :paused_by, :accepted, :version + 1
+);
+
+-- name: update_regime
+UPDATE regimes
+SET
+    paused_at = :paused_at, paused_by = :paused_by, accepted = :accepted, version = version + 1
+WHERE id = :id AND version = :version;
+
+-- name: version_of_regime
+SELECT version FROM regimes WHERE id = :id;
+
 -- name: insert_key
 INSERT INTO keys (sender, key, body, message)
 VALUES (:sender, :key, :body, :message);
@@ -180,6 +237,10 @@ VALUES (
 -- name: insert_step
 INSERT INTO steps (id, at, step, session, message, conversation, cause, detail)
 VALUES (:id, :at, :step, :session, :message, :conversation, :cause, :detail);
+
+-- name: insert_act
+INSERT INTO acts (id, at, act, by, origin, via, subject, detail)
+VALUES (:id, :at, :act, :by, :origin, :via, :subject, :detail);
 
 -- name: unbind
 DELETE FROM bindings WHERE place = :place;

@@ -39,7 +39,7 @@ class Group(NamedTuple):
         inserts: dict[Write, list[Row]] = {}
         limits: dict[tuple[str, Row], int] = {}
         deletes: list[tuple[str, Row]] = []
-        guards: list[tuple[str, Row, int]] = []
+        guards: dict[tuple[str, Row, int], None] = {}
         for one in plans:
             for write, row in one.updates:
                 updates.setdefault(write, []).append(row)
@@ -48,11 +48,11 @@ class Group(NamedTuple):
             for count, key, limit in one.checks:
                 limits[count, key] = min(limit, limits.get((count, key), limit))
             deletes += one.deletes
-            guards += one.guards
+            guards.update(dict.fromkeys(one.guards))
         writes: list[Run] = []
         for write, rows in (*updates.items(), *inserts.items()):
             writes += write.runs(rows)
-        return cls(plans, deletes, writes, guards, limits)
+        return cls(plans, deletes, writes, [*guards], limits)
 
     def store(self, connection: sqlite3.Connection) -> list[Exception | None]:
         """Stores the plans, each as a whole or not at all: what is wrong with each, in order.

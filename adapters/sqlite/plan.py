@@ -24,7 +24,7 @@ class Plan(NamedTuple):
 
 def plan(change: Change) -> Plan:
     """Raises `TypeError` for a detail that is no JSON: a defect of the caller."""
-    puts, unchanged, keys, checks, verdicts, steps, unbound = change
+    puts, unchanged, keys, checks, verdicts, steps, acts, unbound = change
     updates: list[tuple[Write, Row]] = []
     inserts: list[tuple[Write, Row]] = []
     for entity in puts:
@@ -33,7 +33,7 @@ def plan(change: Change) -> Plan:
             updates.append((of.update, of.update.row(entity)))
         else:
             inserts.append((of.insert, of.insert.row(entity)))
-    for record in (*keys, *verdicts, *steps):
+    for record in (*keys, *verdicts, *steps, *acts):
         insert = _writes(type(record)).insert  # type: ignore[arg-type]
         inserts.append((insert, insert.row(record)))
     return Plan(

@@ -1,5 +1,5 @@
--- What the store reads. No query but `sessions` and `bindings` looks through a table. A query repeats the condition of a partial
--- index, for else SQLite does not see that it may use it.
+-- What the store reads. No query but `sessions`, `bindings` and `grants` looks through a table. A query repeats the
+-- condition of a partial index, for else SQLite does not see that it may use it.
 
 -- name: session
 SELECT * FROM sessions WHERE id = :session;
@@ -95,6 +95,9 @@ SELECT min(at) FROM (
     SELECT min(expires_at) FROM requests WHERE state = 'open' AND expires_at > :after
     UNION ALL
     SELECT min(leased_until) FROM messages WHERE state = 'leased' AND leased_until > :after
+    UNION ALL
+    SELECT min(expires_at) FROM approvals
+    WHERE closed_at IS NULL AND expires_at IS NOT NULL AND expires_at > :after
     UNION ALL
     SELECT min(leased_until) FROM turns WHERE state IN ('starting', 'running') AND leased_until > :after
 );
@@ -202,6 +205,44 @@ SELECT * FROM verdicts WHERE conversation = :conversation ORDER BY at, id;
 
 -- name: steps
 SELECT * FROM steps WHERE message = :of OR cause = :of OR conversation = :of ORDER BY at, id;
+
+-- name: recent_verdicts
+SELECT * FROM verdicts WHERE id < :before ORDER BY id DESC LIMIT :limit;
+
+-- name: recent_acts
+SELECT * FROM acts WHERE id < :before ORDER BY id DESC LIMIT :limit;
+
+-- name: regime
+SELECT * FROM regimes WHERE id = 'regime';
+
+-- name: grant
+SELECT * FROM grants WHERE id = :grant;
+
+-- name: grants
+SELECT * FROM grants ORDER BY id;
+
+-- name: live_grants
+SELECT * FROM grants
+WHERE used_at IS NULL AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > :now)
+ORDER BY id;
+
+-- name: approval
+SELECT * FROM approvals WHERE id = :approval;
+
+-- name: open_approval
+SELECT * FROM approvals WHERE subject = :subject AND about = :about AND closed_at IS NULL;
+
+-- name: open_approvals
+SELECT * FROM approvals INDEXED BY approvals_open WHERE closed_at IS NULL ORDER BY id;
+
+-- name: ended_approvals
+SELECT * FROM approvals
+WHERE closed_at IS NULL AND expires_at IS NOT NULL AND expires_at <= :now
+ORDER BY id
+LIMIT :limit;
+
+-- name: held
+SELECT * FROM messages WHERE state = 'held' ORDER BY id;
 
 -- Of whoever examines the file.
 

@@ -25,6 +25,9 @@ _KINDS: dict[str, tuple[float | str, _Bound]] = {
     "verdicts": ("", _old),
     "conversations": ("", _old),
     "keys": ("", lambda before, keys_before: first_id(keys_before)),
+    "grants": ("", _old),
+    "approvals": ("", _old),
+    "acts": ("", _old),
     "pairs": ("", lambda before, keys_before: "\U0010ffff"),
 }
 """Where each kind begins and ends, in its own order. What belongs to a message comes after all messages."""

@@ -107,3 +107,22 @@ DELETE FROM pairs
 WHERE
     a > :after AND a <= :last AND rest_until <= :before
     AND coalesce(json_extract(recent, '$[#-1]'), 0) <= :before;
+
+-- name: next_grants
+SELECT max(id), count(*) FROM (SELECT id FROM grants WHERE id > :after AND id <= :until ORDER BY id LIMIT :limit);
+
+-- name: remove_grants
+DELETE FROM grants
+WHERE id > :after AND id <= :last AND (used_at <= :before OR revoked_at <= :before OR expires_at <= :before);
+
+-- name: next_approvals
+SELECT max(id), count(*) FROM (SELECT id FROM approvals WHERE id > :after AND id <= :until ORDER BY id LIMIT :limit);
+
+-- name: remove_approvals
+DELETE FROM approvals WHERE id > :after AND id <= :last AND closed_at <= :before;
+
+-- name: next_acts
+SELECT max(id), count(*) FROM (SELECT id FROM acts WHERE id > :after AND id <= :until ORDER BY id LIMIT :limit);
+
+-- name: remove_acts
+DELETE FROM acts WHERE id > :after AND id <= :last AND at <= :before;

@@ -15,14 +15,18 @@ from adapters.sqlite.reader import Reader
 from adapters.sqlite.removal import Removal
 from adapters.sqlite.room import Room
 from adapters.sqlite.writer import Writer
+from bridge.approval import Approval, ApprovalId, Subject
+from bridge.audit import Act
 from bridge.conversation import Conversation, Pair, pair_of
 from bridge.decision import Verdict
 from bridge.errors import Code, Refused
-from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId, receiver
+from bridge.grant import Grant, GrantId
+from bridge.ids import LAST_ID, ConversationId, MessageId, Place, SessionId, TurnId, receiver
 from bridge.intake import Update
 from bridge.message import Message
 from bridge.ports.store import Change, Key, Parties
 from bridge.post import Post
+from bridge.regime import Regime
 from bridge.request import Request
 from bridge.session import Binding, Session
 from bridge.trace import Step
@@ -117,6 +121,7 @@ class SqliteStore:
                 busy=look.one(Turn, "live_turn", session=to) is not None,
                 places=look.all(Binding, "places", session=to),
                 sender_places=look.all(Binding, "places", session=sender),
+                regime=look.one(Regime, "regime") or Regime(),
             )
         )
 
@@ -231,7 +236,41 @@ class SqliteStore:
         last: int | None = await self._reader.value("last_update", source=source)
         return last
 
+    # What people decide
+    async def regime(self) -> Regime:
+        return await self._reader.one(Regime, "regime") or Regime()
+
+    async def grant(self, grant: GrantId) -> Grant | None:
+        return await self._reader.one(Grant, "grant", grant=grant)
+
+    async def grants(self) -> list[Grant]:
+        return await self._reader.all(Grant, "grants")
+
+    async def live_grants(self, now: float) -> list[Grant]:
+        return await self._reader.all(Grant, "live_grants", now=now)
+
+    async def approval(self, approval: ApprovalId) -> Approval | None:
+        return await self._reader.one(Approval, "approval", approval=approval)
+
+    async def open_approval(self, subject: Subject, about: str) -> Approval | None:
+        return await self._reader.one(Approval, "open_approval", subject=subject.value, about=about)
+
+    async def open_approvals(self) -> list[Approval]:
+        return await self._reader.all(Approval, "open_approvals")
+
+    async def ended_approvals(self, now: float, limit: int) -> list[Approval]:
+        return await self._reader.first(limit, Approval, "ended_approvals", now=now)
+
+    async def held(self) -> list[Message]:
+        return await self._reader.all(Message, "held")
+
     # Records
+    async def recent_verdicts(self, before: str | None, limit: int) -> list[Verdict]:
+        return await self._reader.first(limit, Verdict, "recent_verdicts", before=before or LAST_ID)
+
+    async def recent_acts(self, before: str | None, limit: int) -> list[Act]:
+        return await self._reader.first(limit, Act, "recent_acts", before=before or LAST_ID)
+
     async def verdicts(self, conversation: ConversationId) -> list[Verdict]:
         return await self._reader.all(Verdict, "verdicts", conversation=conversation)
 

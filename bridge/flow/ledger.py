@@ -8,11 +8,14 @@ from weakref import WeakValueDictionary
 
 from tenacity import AsyncRetrying, retry_if_exception
 
+from bridge.approval import Approval
+from bridge.audit import Act, ActKind
 from bridge.backoff import FullJitter
 from bridge.caller import Caller
 from bridge.conversation import Conversation, Pair
 from bridge.decision import Verdict
 from bridge.errors import Code, Conflict, Refused
+from bridge.grant import Grant
 from bridge.ids import ConversationId, Ids, MessageId, NodeId, Place, PostId, SessionId, TurnId, scheme_of
 from bridge.limits import Limits
 from bridge.message import Message, State, in_line
@@ -21,6 +24,7 @@ from bridge.ports.clock import Clock, Randomness
 from bridge.ports.store import Change, Check, Entity, Key, Store
 from bridge.ports.wake import Wake
 from bridge.post import Button, Post, PostKind
+from bridge.regime import Regime
 from bridge.request import Request
 from bridge.session import Session
 from bridge.trace import Step, StepKind
@@ -133,6 +137,7 @@ class Work:
         self._checks: list[Check] = []
         self._verdicts: list[Verdict] = []
         self._steps: list[Step] = []
+        self._acts: list[Act] = []
         self._unbound: list[Place] = []
         self._guards: dict[object, Entity] = {}
 
@@ -155,6 +160,7 @@ class Work:
             checks=tuple(self._checks),
             verdicts=tuple(self._verdicts),
             steps=tuple(self._steps),
+            acts=tuple(self._acts),
             unbound=tuple(self._unbound),
         )
 
@@ -171,6 +177,25 @@ class Work:
 
     def verdict(self, verdict: Verdict) -> None:
         self._verdicts.append(verdict)
+
+    def planned_on(self, entity: Entity) -> None:
+        """The change is stored only while that is as it was read."""
+        self._guards[_key(entity)] = entity
+
+    def act(self, kind: ActKind, caller: Caller, subject: str, **detail: object) -> None:
+        """Records what somebody did to what agents may do; details that are None are left out."""
+        self._acts.append(
+            Act(
+                id=self.new_id(),
+                at=self.now,
+                act=kind,
+                by=caller.person or caller.session,
+                origin=caller.origin,
+                via=caller.place or caller.session,
+                subject=subject,
+                detail={name: value for name, value in detail.items() if value is not None},
+            )
+        )
 
     def unbind(self, place: Place) -> None:
         self._unbound.append(place)
@@ -279,7 +304,7 @@ class Work:
         current = await self.turn(turn)
         if current is None or not current.live or (current.node, current.epoch) != (self.ledger.node, epoch):
             return None
-        self._guards[_key(current)] = current
+        self.planned_on(current)
         return current
 
     async def taken(self, turn: TurnId) -> list[Message]:
@@ -320,5 +345,11 @@ def _key(entity: Entity) -> object:
             return "pair", a, b
         case Post(key=key):
             return "post", key
+        case Grant(id=ident):
+            return "grant", ident
+        case Approval(id=ident):
+            return "approval", ident
+        case Regime(id=ident):
+            return "regime", ident
         case _:
             return entity

@@ -10,18 +10,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from bridge.approval import Approval, ApprovalId, Subject
+from bridge.audit import Act
 from bridge.conversation import Conversation, Pair
 from bridge.decision import Verdict
+from bridge.grant import Grant, GrantId
 from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
 from bridge.intake import Update
 from bridge.message import Intent, Message, Origin
 from bridge.post import Post
+from bridge.regime import Regime
 from bridge.request import Request
 from bridge.session import Binding, Session
 from bridge.trace import Step
 from bridge.turn import Turn
 
-Entity = Session | Binding | Message | Request | Turn | Conversation | Pair | Post | Update
+Entity = Session | Binding | Message | Request | Turn | Conversation | Pair | Post | Update | Grant | Approval | Regime
 """What a put may hold. Keys: `id`; `place` of a binding; `(a, b)` of a pair; `key` and `id` of a post;
 `(source, number)` of an update."""
 
@@ -64,8 +68,8 @@ class Change(NamedTuple):
     `puts` holds each entity as it is to be; its `version` is that of the state it was planned on (0: it
     must not exist yet), and the stored version becomes one more. Of a stored message only its `DELIVERY` may differ
     from what is stored: a store need not look at the rest. `unchanged` are entities that must still
-    have their version. A key that exists already, a second live turn of one session, a failed check: all
-    are a `Conflict`.
+    have their version. A key that exists already, a second live turn of one session, a second open approval about
+    the same, a failed check: all are a `Conflict`.
     """
 
     puts: Sequence[Entity] = ()
@@ -74,11 +78,12 @@ class Change(NamedTuple):
     checks: Sequence[Check] = ()
     verdicts: Sequence[Verdict] = ()
     steps: Sequence[Step] = ()
+    acts: Sequence[Act] = ()
     unbound: Sequence[Place] = ()
 
     @property
     def empty(self) -> bool:
-        return not (self.puts or self.keys or self.verdicts or self.steps or self.unbound)
+        return not (self.puts or self.keys or self.verdicts or self.steps or self.acts or self.unbound)
 
     @property
     def admits(self) -> bool:
@@ -105,6 +110,7 @@ class Parties:
     busy: bool
     places: list[Binding]
     sender_places: list[Binding]
+    regime: Regime
 
 
 class Store(Protocol):
@@ -139,7 +145,8 @@ class Store(Protocol):
         until the message is older than `keys_before`, so that a sender who tries again late does not send twice.
 
         Ended turns go but the newest of each session, handled updates but the last of each source, posts that are
-        not pending, conversations of which no step is left, pairs without traffic, and the records of refusals.
+        not pending, conversations of which no step is left, pairs without traffic, grants that are over, closed
+        approvals, and the records of refusals and of what people did.
         """
         ...
 
@@ -209,7 +216,7 @@ class Store(Protocol):
     async def next_due(self, after: float) -> float | None:
         """The earliest time later than `after` among: `due_at` of a queued message that was put off (it is later than
         `queued_at`) or of a pending post, `expires_at` of a held, queued or parked message or of an open request,
-        `leased_until` of a leased message or of a live turn."""
+        `leased_until` of a leased message or of a live turn, `expires_at` of an open approval."""
         ...
 
     async def due_sessions(self, now: float) -> list[SessionId]:
@@ -283,7 +290,46 @@ class Store(Protocol):
 
     async def last_update(self, source: str) -> int | None: ...
 
+    # What people decide
+    async def regime(self) -> Regime:
+        """As it was never put, at version 0."""
+        ...
+
+    async def grant(self, grant: GrantId) -> Grant | None: ...
+
+    async def grants(self) -> list[Grant]:
+        """All that are kept, by id."""
+        ...
+
+    async def live_grants(self, now: float) -> list[Grant]:
+        """Those that hold at `now`, by id."""
+        ...
+
+    async def approval(self, approval: ApprovalId) -> Approval | None: ...
+
+    async def open_approval(self, subject: Subject, about: str) -> Approval | None: ...
+
+    async def open_approvals(self) -> list[Approval]:
+        """By id."""
+        ...
+
+    async def ended_approvals(self, now: float, limit: int) -> list[Approval]:
+        """The open ones whose `expires_at` is `now` or earlier, by id."""
+        ...
+
+    async def held(self) -> list[Message]:
+        """All messages that are held, by id."""
+        ...
+
     # Records
+    async def recent_verdicts(self, before: str | None, limit: int) -> list[Verdict]:
+        """Those whose id is less than `before`, the newest first."""
+        ...
+
+    async def recent_acts(self, before: str | None, limit: int) -> list[Act]:
+        """The same of what people did."""
+        ...
+
     async def verdicts(self, conversation: ConversationId) -> list[Verdict]: ...
 
     async def steps(self, of: str) -> list[Step]:

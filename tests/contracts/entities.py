@@ -2,8 +2,11 @@
 
 from typing import Any
 
+from bridge.approval import Approval, ApprovalId, Subject
+from bridge.audit import Act, ActKind
 from bridge.conversation import Conversation, Pair
-from bridge.decision import Effect, Verdict
+from bridge.decision import Effect, Verb, Verdict
+from bridge.grant import Grant, GrantId, Scope
 from bridge.ids import ConversationId, MessageId, NodeId, Place, PostId, SessionId, TurnId
 from bridge.intake import Update
 from bridge.message import Intent, Message, Origin
@@ -109,3 +112,43 @@ def verdict(id: str = "v-1", **other: Any) -> Verdict:
 def step(id: str = "s-1", **other: Any) -> Step:
     given = {"at": 10.0, "step": StepKind.ACCEPTED, "session": DESK, "message": "m-1", "conversation": TALK, **other}
     return Step(id=id, **given)
+
+
+def grant(id: str = "g-1", **other: Any) -> Grant:
+    given = {
+        "sender": DESK,
+        "recipient": CAREER,
+        "verbs": (Verb.ASK, Verb.WAKE),
+        "effect": Effect.ALLOW,
+        "scope": Scope.PAIR,
+        "by": "telegram:111",
+        "via": HOME,
+        "given_at": 10.0,
+        **other,
+    }
+    return Grant(id=GrantId(id), **given)
+
+
+def approval(id: str = "a-1", **other: Any) -> Approval:
+    given = {
+        "subject": Subject.MAIL,
+        "about": f"{DESK} {CAREER}",
+        "content": "{}",
+        "by": DESK,
+        "opened_at": 10.0,
+        **other,
+    }
+    return Approval(id=ApprovalId(id), **given)
+
+
+def act(id: str = "c-1", **other: Any) -> Act:
+    given = {
+        "at": 10.0,
+        "act": ActKind.GRANTED,
+        "by": "telegram:111",
+        "origin": Origin.USER,
+        "via": HOME,
+        "subject": "g-1",
+        **other,
+    }
+    return Act(id=id, **given)

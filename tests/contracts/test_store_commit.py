@@ -5,8 +5,10 @@ import asyncio
 import pytest
 
 from bridge.errors import Code, Conflict, IllegalMove, Refused
+from bridge.grant import Scope
 from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.ports.store import Change, Entity, InboxRoom, Key, OpenRequests, Store
+from bridge.regime import Regime
 from bridge.request import Answer
 from bridge.turn import TurnState
 from tests.contracts.entities import (
@@ -15,8 +17,10 @@ from tests.contracts.entities import (
     FINANCE,
     HOME,
     TALK,
+    approval,
     binding,
     conversation,
+    grant,
     message,
     pair,
     post,
@@ -227,6 +231,11 @@ async def test_what_cannot_be_stored_is_not_found(store: Store) -> None:
         request(closed_at=1.0),
         turn(state=TurnState.LOST),
         turn(ended_at=1.0),
+        grant(used_at=1.0),
+        grant(revoked_at=1.0),
+        grant(scope=Scope.CONVERSATION),
+        approval(outcome="approved"),
+        Regime(paused_at=1.0),
     ],
 )
 async def test_a_state_that_contradicts_itself_is_a_defect_of_the_caller(store: Store, entity: Entity) -> None:

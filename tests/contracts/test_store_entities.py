@@ -5,10 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+from bridge.approval import Subject
+from bridge.decision import Effect
 from bridge.errors import Conflict
+from bridge.grant import Scope
 from bridge.message import Intent, Origin, Outcome, State
 from bridge.ports.store import Change, Entity, Store
 from bridge.post import Button, PostKind, PostState
+from bridge.regime import Regime
 from bridge.request import Answer
 from bridge.session import Kind, Source
 from bridge.turn import Failure, FailureKind, Process, TurnState
@@ -18,8 +22,10 @@ from tests.contracts.entities import (
     FINANCE,
     HOME,
     TALK,
+    approval,
     binding,
     conversation,
+    grant,
     message,
     pair,
     post,
@@ -27,6 +33,12 @@ from tests.contracts.entities import (
     session,
     turn,
 )
+
+
+async def _regime(store: Store) -> Regime | None:
+    regime = await store.regime()
+    return regime if regime.version else None
+
 
 FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
     (
@@ -119,6 +131,22 @@ FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
         ),
         lambda store: store.post(post().key),
     ),
+    (
+        grant(
+            scope=Scope.CONVERSATION,
+            conversation=TALK,
+            effect=Effect.DENY,
+            expires_at=99.5,
+            revoked_at=50.5,
+            revoked_by="shell",
+        ),
+        lambda store: store.grant(grant().id),
+    ),
+    (
+        approval(subject=Subject.RULES, expires_at=99.5, closed_at=50.5, decided_by="web:1", outcome="accepted"),
+        lambda store: store.approval(approval().id),
+    ),
+    (Regime(paused_at=1.5, paused_by="telegram:111", accepted="{}"), _regime),
 ]
 NAMES = [type(entity).__name__ for entity, _ in FULL]
 

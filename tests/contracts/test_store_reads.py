@@ -1,9 +1,15 @@
 """What each read gives, and in which order."""
 
+import pytest
+
+from bridge.approval import Subject
+from bridge.errors import Conflict
+from bridge.grant import Scope
 from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId, receiver
 from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.ports.store import Change, Parties, Store
 from bridge.post import PostKind, PostState
+from bridge.regime import Regime
 from bridge.request import Answer
 from bridge.turn import Process, Turn, TurnState
 from tests.contracts.entities import (
@@ -12,7 +18,10 @@ from tests.contracts.entities import (
     FINANCE,
     HOME,
     TALK,
+    act,
+    approval,
     binding,
+    grant,
     message,
     pair,
     post,
@@ -463,6 +472,7 @@ async def test_the_parties_of_an_admission_are_what_each_read_by_itself_gives(st
                 turn("t-1", session=CAREER),
                 message("m-1", recipient=CAREER),
                 request("m-1"),
+                Regime(paused_at=1.0, paused_by="telegram:111"),
             ]
         )
     )
@@ -475,5 +485,55 @@ async def test_the_parties_of_an_admission_are_what_each_read_by_itself_gives(st
         busy=True,
         places=await store.places(CAREER),
         sender_places=await store.places(DESK),
+        regime=await store.regime(),
     )
-    assert await store.parties(FINANCE, None) == Parties(None, None, None, 0, 0, False, [], [])
+    assert await store.parties(FINANCE, None) == Parties(None, None, None, 0, 0, False, [], [], await store.regime())
+
+
+async def test_the_grants_that_hold_are_those_neither_used_nor_revoked_nor_at_their_end(store: Store) -> None:
+    await store.commit(
+        Change(
+            puts=[
+                grant("g-6"),
+                grant("g-1", expires_at=100.0),
+                grant("g-2", expires_at=100.5),
+                grant("g-3", scope=Scope.ONCE, used_at=50.0),
+                grant("g-4", revoked_at=50.0, revoked_by="shell"),
+                grant("g-5", scope=Scope.ONCE),
+            ]
+        )
+    )
+    assert [one.id for one in await store.live_grants(100.0)] == ["g-2", "g-5", "g-6"]
+    assert [one.id for one in await store.grants()] == [f"g-{n}" for n in range(1, 7)]
+
+
+async def test_there_is_one_open_approval_about_a_thing(store: Store) -> None:
+    await store.commit(Change(puts=[approval("a-1"), approval("a-2", about="else", expires_at=60.0)]))
+    with pytest.raises(Conflict):
+        await store.commit(Change(puts=[approval("a-3")]))
+    first = await store.open_approval(Subject.MAIL, f"{DESK} {CAREER}")
+    assert first is not None
+    assert first.id == "a-1"
+    assert [one.id for one in await store.open_approvals()] == ["a-1", "a-2"]
+    assert await store.open_approval(Subject.GRANT, f"{DESK} {CAREER}") is None
+    await store.commit(Change(puts=[first.closed(20.0, "approved", "shell"), approval("a-3")]))
+    assert [one.id for one in await store.open_approvals()] == ["a-2", "a-3"]
+    assert [one.id for one in await store.ended_approvals(60.0, 9)] == ["a-2"]
+    assert await store.ended_approvals(59.5, 9) == []
+    assert await store.next_due(10.0) == 60.0
+
+
+async def test_what_is_held_is_listed_by_id(store: Store) -> None:
+    held = {"state": State.HELD}
+    await store.commit(Change(puts=[message("m-3", **held), message("m-1", recipient=FINANCE, **held), message("m-2")]))
+    assert [one.id for one in await store.held()] == ["m-1", "m-3"]
+
+
+async def test_the_audit_is_read_backwards_a_page_at_a_time(store: Store) -> None:
+    records = [act(f"c-{n}", detail={"scope": "pair", "verbs": ["ask"]}) for n in range(1, 6)]
+    await store.commit(Change(acts=records, verdicts=[verdict(f"d-{n}") for n in range(1, 4)]))
+    page = await store.recent_acts(None, 2)
+    assert page == [records[4], records[3]]
+    assert await store.recent_acts(page[-1].id, 9) == [records[2], records[1], records[0]]
+    assert [one.id for one in await store.recent_verdicts(None, 9)] == ["d-3", "d-2", "d-1"]
+    assert [one.id for one in await store.recent_verdicts("d-2", 9)] == ["d-1"]

@@ -5,17 +5,22 @@ from typing import Any
 
 import pytest
 
+from bridge.grant import Scope
 from bridge.ids import ConversationId, MessageId, PostId, TurnId, first_id
 from bridge.message import Outcome, State
 from bridge.ports.store import Change, Entity, Key, Store
 from bridge.post import PostState
+from bridge.regime import Regime
 from bridge.request import Answer
 from bridge.turn import Process, TurnState
 from tests.contracts.entities import (
     CAREER,
     DESK,
     FINANCE,
+    act,
+    approval,
     conversation,
+    grant,
     message,
     pair,
     post,
@@ -245,6 +250,29 @@ async def test_a_pair_without_traffic_goes_and_one_that_rests_or_talks_stays(sto
     assert await store.pair(CAREER, DESK) is None
     assert await store.pair(CAREER, FINANCE) is not None
     assert await store.pair(DESK, FINANCE) is not None
+
+
+async def test_what_people_decided_goes_once_it_is_over_and_not_before(store: Store) -> None:
+    ids = [ident(OLD, number) for number in range(8)]
+    await store.commit(
+        Change(
+            puts=[
+                grant(ids[0], scope=Scope.ONCE, used_at=BEFORE),
+                grant(ids[1], revoked_at=BEFORE, revoked_by="shell"),
+                grant(ids[2], expires_at=BEFORE),
+                grant(ids[3], expires_at=NEW),
+                grant(ids[4]),
+                approval(ids[5], closed_at=OLD, outcome="denied"),
+                approval(ids[6]),
+                Regime(accepted="{}"),
+            ],
+            acts=[act(ids[7], at=OLD), act(ident(NEW), at=NEW)],
+        )
+    )
+    assert await removed(store) == 5
+    assert [one.id for one in await store.grants()] == [ids[3], ids[4]]
+    assert [one.id for one in await store.open_approvals()] == [ids[6]]
+    assert [one.at for one in await store.recent_acts(None, 9)] == [NEW]
 
 
 @pytest.mark.parametrize("limit", [1, 10, 25, 1_000])
