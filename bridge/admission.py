@@ -18,7 +18,7 @@ from bridge.errors import Code, Refused
 from bridge.ids import SessionId
 from bridge.limits import Limits
 from bridge.loops import Standing, overrun
-from bridge.message import Intent, Origin
+from bridge.message import Intent, Message, Origin
 from bridge.session import Session
 from bridge.views import Send
 
@@ -43,10 +43,11 @@ class Facts:
     inbox: int
     open_requests: int
     circle: bool
+    attended: bool
     now: float
 
 
-def verbs_of(send: Send) -> tuple[Verb, ...]:
+def verbs_of(send: Send | Message) -> tuple[Verb, ...]:
     first = Verb.ASK if send.intent is Intent.REQUEST else Verb.SEND
     return (first, Verb.WAKE) if send.wake else (first,)
 
@@ -111,7 +112,7 @@ def _visible(facts: Facts) -> Refused | None:
 
 def _permitted(facts: Facts) -> Refused | None:
     for verb, decision in facts.decisions.items():
-        if decision.effect is Effect.ALLOW:
+        if decision.effect is Effect.ALLOW or (decision.effect is Effect.ASK and facts.attended):
             continue
         code = Code.WAKE_NOT_PERMITTED if verb is Verb.WAKE else Code.NOT_PERMITTED
         reason = decision.reason
@@ -134,7 +135,9 @@ def _able(facts: Facts) -> Refused | None:
 
 def admit(caller: Caller, send: Send, facts: Facts, limits: Limits) -> Refused | Decision:
     """The steps after `shape`, `may_send` and the look-up of the key: the decision that admits the request, or
-    the refusal of the first step that has one."""
+    the refusal of the first step that has one. With the effect `ask` it is admitted to wait for a person's approval,
+    which takes no room."""
+    deciding = _deciding(facts)
 
     def loops() -> Refused | None:
         if caller.origin is Origin.USER:
@@ -162,8 +165,8 @@ def admit(caller: Caller, send: Send, facts: Facts, limits: Limits) -> Refused |
         return None
 
     def room() -> Refused | None:
-        if facts.inbox >= limits.inbox:
-            return Refused(Code.INBOX_FULL, f"{limits.inbox} messages wait there already", rule="limits.inbox")
+        if deciding.effect is Effect.ALLOW and (full := _full(facts, limits)):
+            return full
         if send.intent is Intent.REQUEST and facts.open_requests >= limits.open_requests:
             return Refused(
                 Code.INBOX_FULL,
@@ -184,4 +187,28 @@ def admit(caller: Caller, send: Send, facts: Facts, limits: Limits) -> Refused |
     for step in steps:
         if refused := step():
             return refused
-    return next(iter(facts.decisions.values()))
+    return deciding
+
+
+def confirm(facts: Facts, limits: Limits) -> Refused | None:
+    """What a message has to pass once a person has approved it: the rules, the recipient and the room of then."""
+    for step in (_visible, _permitted, _able):
+        if refused := step(facts):
+            return refused
+    return _full(facts, limits)
+
+
+def _deciding(facts: Facts) -> Decision:
+    """Of those that let the request pass the one that holds it back, if one does."""
+    every = facts.decisions.values()
+    asking = (decision for decision in every if decision.effect is Effect.ASK)
+    return next(asking, next(iter(every), _UNDECIDED))
+
+
+def _full(facts: Facts, limits: Limits) -> Refused | None:
+    if facts.inbox >= limits.inbox:
+        return Refused(Code.INBOX_FULL, f"{limits.inbox} messages wait there already", rule="limits.inbox")
+    return None
+
+
+_UNDECIDED = Decision(Effect.DENY, "no-recipient", "there is no recipient to decide about")

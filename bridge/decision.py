@@ -42,12 +42,22 @@ def party(session: Session) -> Party:
 
 
 @dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a decision depends on beside the two parties. `now` is in seconds since 1970."""
+
+    now: float
+    conversation: ConversationId | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
-    """`rule` names the rule that decided, as people find it in their file; `reason` says it in words."""
+    """`rule` names the rule that decided, as people find it in their file; `reason` says it in words. `grant` is the
+    id of the grant that decided, where one did."""
 
     effect: Effect
     rule: str
     reason: str
+    grant: str | None = None
 
 
 @quick

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from bridge.decision import Effect, Verb
+from bridge.grant import Scope
 from bridge.ids import ConversationId, MessageId, SessionId
-from bridge.message import Intent, State
+from bridge.message import Intent, Outcome, State
 from bridge.request import Answer
 from bridge.session import Kind
 
@@ -87,6 +89,57 @@ class Mail:
 class Received:
     messages: tuple[Mail, ...]
     remaining: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeldView:
+    """A message that waits for a person's approval."""
+
+    message_id: MessageId
+    sender: SessionId
+    to: SessionId
+    verbs: tuple[Verb, ...]
+    text: str
+    depth: int
+    conversation_id: ConversationId
+    expires_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedView:
+    """What has become of a message that was held. `waits_for` is where an operator must say it first."""
+
+    message_id: MessageId
+    state: State
+    outcome: Outcome | None
+    said: str
+    waits_for: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GrantView:
+    """`waits_for` is where an operator must accept it first: until then it is no grant, and `id` that of the wish."""
+
+    id: str
+    sender: str
+    recipient: str
+    verbs: tuple[Verb, ...]
+    effect: Effect
+    scope: Scope
+    conversation_id: str | None
+    by: str
+    given_at: float
+    expires_at: float | None
+    waits_for: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RegimeView:
+    """Whether all traffic between agents is paused, by whom and since when."""
+
+    paused: bool
+    by: str | None
+    since: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,16 @@ What goes to an agent as a prompt is fixed text without content: nothing of a pe
 sent it, ever stands in it (DESIGN §5).
 """
 
+from collections.abc import Sequence
+
+from bridge.decision import Effect
 from bridge.errors import Refused
+from bridge.grant import Scope
 from bridge.ids import Place, SessionId, handle_of
-from bridge.message import Message, Outcome
+from bridge.message import Intent, Message, Outcome
 from bridge.request import Answer
 from bridge.session import Session
-from bridge.views import SessionView
+from bridge.views import GrantView, SessionView, rfc3339
 
 MAIL_NOTICE = (
     "[Tieline] Mail from another session is waiting for you. This notice comes from the bridge, not from your "
@@ -68,15 +72,17 @@ def received_line(message: Message, status: str) -> str:
     return f"← {handle_of(message.sender)}: {_set_in(message.text)}\n· {status}"
 
 
-def _set_in(text: str) -> str:
+def _set_in(text: str, limit: int = _SHOWN) -> str:
     """Each line after the first is set in, so that none can pass for one of the bridge's own."""
-    return "\n  ".join(short(text).splitlines())
+    return "\n  ".join(short(text, limit).splitlines())
 
 
-def obstacle(session: Session, *, by_person: bool) -> str | None:
+def obstacle(session: Session, *, by_person: bool, all_paused_by: str | None = None) -> str | None:
     """What keeps a session from beginning a turn for a message, whatever is in line before it."""
     if session.paused is not None:
         return "paused until its people set it right"
+    if all_paused_by is not None and not by_person:
+        return f"all traffic between agents is paused by {all_paused_by}"
     if session.rested and not by_person:
         return "stopped until its people resume it"
     return None
@@ -92,6 +98,69 @@ def queued_status(position: int, *, wake: bool, busy: bool, obstacle: str | None
     if position == 1 and not busy and obstacle is None:
         return WOKEN
     return f"queued, {ordinal(position)} in line" + (f"; {obstacle}" if obstacle else "")
+
+
+HELD = "held until a person at its place approves it"
+_ASKED_CHARS = 1_200
+
+
+def approval_asked(held: Sequence[Message], wish: str | None = None) -> str:
+    """Who wants what of whom: the messages in their order, and for each the conversation that it is of."""
+    first = held[0]
+    wants = sorted({word for message in held for word in _wants(message)})
+    head = f"{handle_of(first.sender)} → {handle_of(first.recipient)} needs your approval ({', '.join(wants)})"
+    room = max(200, _ASKED_CHARS // len(held))
+    several = len(held) > 1
+    told = [
+        f"{f'{number}. ' if several else ''}“{_set_in(message.text, room)}”\n"
+        f"  depth {message.depth}, conversation {message.conversation}"
+        for number, message in enumerate(held, 1)
+    ]
+    return "\n".join([head, *told, *([f"· {wish}"] if wish else [])])
+
+
+def grant_line(grant: GrantView) -> str:
+    """A grant as a list for people shows it."""
+    scope = "" if grant.scope in (Scope.PAIR, Scope.ALWAYS) else f", {grant.scope}"
+    until = f", until {rfc3339(grant.expires_at)}" if grant.expires_at is not None else ""
+    says = "may" if grant.effect is Effect.ALLOW else "may not"
+    return (
+        f"{grant.sender} {says} {', '.join(grant.verbs)} → {grant.recipient}{scope}{until} (by {grant.by}; {grant.id})"
+    )
+
+
+def grant_given(grant: GrantView) -> str:
+    if grant.waits_for:
+        return f"This waits for an operator's word at {grant.waits_for[0]}."
+    return f"From now on: {grant_line(grant)}"
+
+
+def grant_proposed(
+    sender: str, recipient: str, verbs: Sequence[str], scope: Scope, life_s: float | None, by: str
+) -> str:
+    until = f", for {life_s:g} s" if life_s is not None else ""
+    return (
+        f"A terminal ({by}) asks for a grant: {sender} → {recipient}: {', '.join(verbs)} ({scope}{until}).\n"
+        "It holds once you accept it here."
+    )
+
+
+APPROVED = {
+    Scope.ONCE: "Approved once.",
+    Scope.CONVERSATION: "Approved for this conversation.",
+    Scope.PAIR: "Approved, and always for this pair.",
+}
+
+
+def approval_decided(message: Message, how: str, by: str | None) -> str:
+    who = f" by {by}" if by else ""
+    pair = f"{handle_of(message.sender)} → {handle_of(message.recipient)}"
+    return f"{pair}: {how}{who}\n{_set_in(message.text, 200)}"
+
+
+def _wants(message: Message) -> list[str]:
+    first = "ask" if message.intent is Intent.REQUEST else "send"
+    return [first, "wake"] if message.wake else [first]
 
 
 def refused_status(refused: Refused) -> str:

@@ -4,6 +4,7 @@ from fastapi import FastAPI
 
 from adapters.api.exchange import Exchange
 from adapters.api.guard import Guard
+from adapters.api.oversight import router as oversight
 from adapters.api.refusals import answer_with_refusals
 from adapters.api.routes import router
 
@@ -18,4 +19,5 @@ def create_app(exchange: Exchange, version: str = "1") -> FastAPI:
     answer_with_refusals(app)
     app.add_middleware(Guard)
     app.include_router(router)
+    app.include_router(oversight)
     return app

@@ -84,3 +84,21 @@ class FollowBody(Body):
 
 class AckBody(Body):
     message_ids: Annotated[list[Ident], Field(min_length=1, max_length=1000)]
+
+
+class DecisionBody(Body):
+    verdict: Literal["approve", "deny"]
+    scope: Literal["once", "conversation", "pair"] = "once"
+
+
+VerbName = Literal["discover", "send", "ask", "wake", "broadcast", "claim", "spawn", "query_status"]
+
+
+class GrantBody(Body):
+    sender: Name = Field(alias="from")
+    to: Name
+    verbs: Annotated[list[VerbName], Field(min_length=1, max_length=8)]
+    scope: Literal["once", "conversation", "pair", "always"] = "pair"
+    effect: Literal["allow", "deny"] = "allow"
+    conversation_id: Ident | None = None
+    life_s: float | None = Field(None, gt=0, allow_inf_nan=False)

@@ -3,15 +3,65 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from bridge.audit import Act
 from bridge.caller import Caller
+from bridge.decision import Effect, Verb, Verdict
+from bridge.grant import Scope
 from bridge.ids import SessionId
 from bridge.message import Origin
 from bridge.trace import Step
-from bridge.views import AnswerView, Mail, Receipt, Send, SessionView, StatusView
+from bridge.views import (
+    AnswerView,
+    DecidedView,
+    GrantView,
+    HeldView,
+    Mail,
+    Receipt,
+    RegimeView,
+    Send,
+    SessionView,
+    StatusView,
+)
+
+
+class Oversight(Protocol):
+    """What people decide. Every method raises `Refused(not_permitted)` for whoever is none."""
+
+    async def approvals(self, caller: Caller) -> list[HeldView]: ...
+
+    async def approve(self, caller: Caller, message_id: str, scope: Scope) -> DecidedView: ...
+
+    async def deny(self, caller: Caller, message_id: str) -> DecidedView: ...
+
+    async def grants(self, caller: Caller) -> list[GrantView]: ...
+
+    async def grant(
+        self,
+        caller: Caller,
+        sender: str,
+        recipient: str,
+        verbs: Sequence[Verb],
+        scope: Scope,
+        *,
+        effect: Effect,
+        conversation: str | None,
+        life_s: float | None,
+    ) -> GrantView: ...
+
+    async def revoke(self, caller: Caller, ident: str) -> GrantView: ...
+
+    async def pause(self, caller: Caller) -> RegimeView: ...
+
+    async def resume(self, caller: Caller) -> RegimeView: ...
+
+    async def audit(self, caller: Caller, before: str | None, limit: int) -> tuple[list[Verdict | Act], str | None]: ...
 
 
 class Exchange(Protocol):
     """Every method raises `Refused` for what it does not admit. Waits end when their caller is cancelled."""
+
+    @property
+    def oversight(self) -> Oversight: ...
 
     async def send(self, caller: Caller, send: Send) -> Receipt: ...
 

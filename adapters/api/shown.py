@@ -4,6 +4,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from bridge.audit import Act
+from bridge.decision import Verdict
 from bridge.trace import Step
 from bridge.views import Mail, rfc3339
 
@@ -139,6 +141,92 @@ class AckedShown(Shown):
     """The messages that this call settled."""
 
     acked: list[str]
+
+
+class HeldShown(Shown):
+    message_id: str
+    sender: str = Field(serialization_alias="from")
+    to: str
+    verbs: list[str]
+    text: str
+    depth: int
+    conversation_id: str
+    expires_at: Time
+
+
+class ApprovalsShown(Shown):
+    approvals: list[HeldShown]
+
+
+class DecidedShown(Shown):
+    message_id: str
+    state: str
+    outcome: str | None
+    said: str
+    waits_for: list[str]
+
+
+class GrantShown(Shown):
+    id: str
+    sender: str = Field(serialization_alias="from")
+    recipient: str = Field(serialization_alias="to")
+    verbs: list[str]
+    effect: str
+    scope: str
+    conversation_id: str | None
+    by: str
+    given_at: Time
+    expires_at: Time | None
+    waits_for: list[str]
+
+
+class GrantsShown(Shown):
+    grants: list[GrantShown]
+
+
+class RegimeShown(Shown):
+    paused: bool
+    by: str | None
+    since: Time | None
+
+
+class RecordShown(Shown):
+    """`what` is `decision`, with effect and rule, or what somebody did. `code` is there where it was refused."""
+
+    id: str
+    at: str
+    what: str
+    by: str
+    origin: str
+    subject: str | None
+    detail: dict[str, Any]
+
+    @classmethod
+    def of(cls, record: Verdict | Act) -> "RecordShown":
+        subject: str | None
+        if isinstance(record, Act):
+            detail = {**record.detail, "via": record.via}
+            what, by, subject = record.act.value, record.by, record.subject
+        else:
+            what, by, subject = "decision", record.person or record.sender, record.message
+            told = {
+                "from": record.sender,
+                "to": record.recipient,
+                "verbs": list(record.verbs),
+                "effect": record.effect.value,
+                "code": record.code.value if record.code else None,
+                "rule": record.rule,
+                "reason": record.reason,
+                "conversation_id": record.conversation,
+            }
+            detail = {name: value for name, value in told.items() if value is not None}
+        at = rfc3339(record.at)
+        return cls(id=record.id, at=at, what=what, by=by, origin=record.origin, subject=subject, detail=detail)
+
+
+class AuditShown(Shown):
+    records: list[RecordShown]
+    next_before: str | None
 
 
 class ErrorDetail(Shown):

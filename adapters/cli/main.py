@@ -10,14 +10,18 @@ from adapters.cli.ask import ask
 from adapters.cli.commands import ack, cancel, send, session, sessions, status, trace
 from adapters.cli.connection import Connection, Dropped, NoBridge, socket_path
 from adapters.cli.inbox import inbox
+from adapters.cli.oversight import approvals, audit, policy
 from adapters.cli.parser import UsageError, build
 from bridge.errors import Code, Refused
 
 _COMMANDS: dict[str, Callable[[Connection, argparse.Namespace], int]] = {
     "ack": ack,
+    "approvals": approvals,
     "ask": ask,
+    "audit": audit,
     "cancel": cancel,
     "inbox": inbox,
+    "policy": policy,
     "send": send,
     "session": session,
     "sessions": sessions,

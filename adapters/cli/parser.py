@@ -3,7 +3,8 @@
 import argparse
 from typing import NoReturn
 
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+from bridge import duration
+from bridge.errors import Refused
 
 
 class UsageError(Exception):
@@ -29,15 +30,13 @@ class _Version(argparse.Action):
 
 
 def seconds(text: str) -> float:
-    """`90`, `1.5`, `30s`, `10m`, `1h` or `7d`, in seconds."""
-    unit = _UNITS.get(text[-1:].lower())
+    """As `bridge.duration.seconds`, for an argument."""
     try:
-        value = float(text[:-1] if unit else text) * (unit or 1)
-    except ValueError:
-        value = -1
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no time: write 90, 30s, 10m, 1h or 7d")
-    return value
+        return duration.seconds(text)
+    except Refused as refused:
+        raise argparse.ArgumentTypeError(
+            f"{refused.reason}: {refused.remedy[0].lower()}{refused.remedy[1:-1]}"
+        ) from None
 
 
 def build() -> argparse.ArgumentParser:
@@ -111,8 +110,45 @@ def build() -> argparse.ArgumentParser:
     trace = command("trace", "what happened to a message or in a conversation", speaks=True)
     trace.add_argument("id", metavar="ID")
 
+    _oversight(commands)
     command("mcp", "the bridge's tools for an agent, over stdin and stdout")
     return parser
+
+
+def _oversight(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    def action(name: str, summary: str, of: "argparse._SubParsersAction[_Parser]") -> _Parser:
+        one = of.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+        one.add_argument("--json", action="store_true", help="one JSON object, or one a line")
+        return one
+
+    summary = "what waits for your approval, and your word on it"
+    approvals = action("approvals", summary, commands)
+    decisions = approvals.add_subparsers(metavar="ACTION", dest="action")
+    for name, summary in (("approve", "let a held message go"), ("deny", "refuse a held message")):
+        one = action(name, summary, decisions)
+        one.add_argument("id", metavar="MESSAGE_ID")
+        if name == "approve":
+            one.add_argument(
+                "--scope", choices=("once", "conversation", "pair"), default="once", help="how far it goes"
+            )
+
+    policy = commands.add_parser("policy", help="what agents may do, beside your file", allow_abbrev=False)
+    actions = policy.add_subparsers(metavar="ACTION", dest="action", required=True)
+    for name, summary in (("allow", "let a session reach another"), ("deny", "forbid it, whatever the file says")):
+        one = action(name, summary, actions)
+        one.add_argument("sender", metavar="FROM", help="a session; with --scope always a selector")
+        one.add_argument("to", metavar="TO")
+        one.add_argument("--verbs", default="discover,send,ask,wake", metavar="V,V", help="discover,send,ask,wake")
+        one.add_argument("--scope", choices=("once", "conversation", "pair", "always"), default="pair")
+        one.add_argument("--conversation", metavar="ID", help="with --scope conversation")
+        one.add_argument("--for", dest="life", type=seconds, metavar="T", help="for how long, e.g. 8h")
+    action("list", "the grants that hold", actions)
+    action("revoke", "take a grant back", actions).add_argument("id", metavar="ID")
+    action("pause", "stop all traffic between agents; what comes waits", actions)
+    action("resume", "let it go on", actions)
+
+    audit = action("audit", "what was decided and done, by whom and by which rule", commands)
+    audit.add_argument("--limit", type=int, default=50, metavar="N", help="how many of the newest (50)")
 
 
 def _message(parser: argparse.ArgumentParser) -> None:

@@ -76,7 +76,6 @@ class MemoryStore:
             busy=await self.live_turn(to) is not None,
             places=await self.places(to),
             sender_places=await self.places(sender),
-            regime=await self.regime(),
         )
 
     # Messages

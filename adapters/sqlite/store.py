@@ -121,7 +121,6 @@ class SqliteStore:
                 busy=look.one(Turn, "live_turn", session=to) is not None,
                 places=look.all(Binding, "places", session=to),
                 sender_places=look.all(Binding, "places", session=sender),
-                regime=look.one(Regime, "regime") or Regime(),
             )
         )
 

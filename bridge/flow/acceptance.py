@@ -6,9 +6,10 @@ from bridge import wording
 from bridge.admission import Facts, digest, verbs_of
 from bridge.caller import Caller
 from bridge.conversation import Conversation
-from bridge.decision import Decision, Verdict
+from bridge.decision import Decision, Effect, Verdict
 from bridge.flow.causes import served
 from bridge.flow.dispatch import Dispatch
+from bridge.flow.holding import hold
 from bridge.flow.ledger import Work
 from bridge.ids import ConversationId, MessageId, Place
 from bridge.message import Intent, Message, Origin, State, in_line
@@ -30,7 +31,8 @@ async def accept(
     acts_for: MessageId | None,
     lanes: Dispatch,
 ) -> Receipt:
-    """Stores what was admitted, with its decision and its key, in the change of `work`."""
+    """Stores what was admitted, with its decision and its key, in the change of `work`; held where the decision is to
+    ask a person."""
     sender, recipient, standing, now = facts.sender, facts.recipient, facts.standing, work.now
     assert recipient is not None
     ident = MessageId(work.new_id())
@@ -41,6 +43,8 @@ async def accept(
         budget=work.limits.conversation_messages,
     )
     by_command = caller.origin is Origin.USER or caller.person is not None
+    life_ends = now + (send.ttl_s or work.limits.message_life_s)
+    held = decision.effect is Effect.ASK
     message = Message(
         id=ident,
         sender=sender.id,
@@ -53,7 +57,8 @@ async def accept(
         accepted_at=now,
         queued_at=now,
         due_at=now,
-        expires_at=now + (send.ttl_s or work.limits.message_life_s),
+        expires_at=min(life_ends, now + work.limits.held_life_s) if held else life_ends,
+        state=State.HELD if held else State.QUEUED,
         in_reply_to=MessageId(send.in_reply_to) if send.in_reply_to else None,
         cause=standing.cause,
         depth=standing.depth,
@@ -66,7 +71,8 @@ async def accept(
     work.put(replace(conversation, messages=conversation.messages + 1))
     if caller.origin is not Origin.USER:
         work.put(facts.pair.after_one_more(now, work.limits))
-    work.check(InboxRoom(recipient.id, work.limits.inbox))
+    if not held:
+        work.check(InboxRoom(recipient.id, work.limits.inbox))
     if send.intent is Intent.REQUEST:
         work.check(OpenRequests(sender.id, work.limits.open_requests))
         work.put(
@@ -75,7 +81,7 @@ async def accept(
                 asker=sender.id,
                 asked=recipient.id,
                 opened_at=now,
-                expires_at=message.expires_at,
+                expires_at=life_ends,
                 parent=acts_for,
                 place=place,
                 by_command=by_command,
@@ -85,12 +91,20 @@ async def accept(
         work.key(Key(sender.id, send.key, digest(send, recipient.id), ident))
     _record(work, caller, send, message, decision)
     receipt = await receipt_of(work, message, duplicate=False)
-    await _show(work, message, parties, receipt)
-    work.then(lambda: work.wake.mail(recipient.id))
-    if message.wake:
-        await lanes.hand_over(work, recipient.id)
+    if held:
+        await hold(work, message)
+    else:
+        await enter(work, message, parties, lanes, position=receipt.position)
     work.then(lambda: work.wake.at(message.expires_at))
     return receipt
+
+
+async def enter(work: Work, message: Message, parties: Parties, lanes: Dispatch, *, position: int) -> None:
+    """A message has come into its recipient's inbox: both places show it, and an idle lane takes it up."""
+    await _show(work, message, parties, position)
+    work.then(lambda: work.wake.mail(message.recipient))
+    if message.wake:
+        await lanes.hand_over(work, message.recipient)
 
 
 async def receipt_of(work: Work, message: Message, *, duplicate: bool) -> Receipt:
@@ -98,7 +112,7 @@ async def receipt_of(work: Work, message: Message, *, duplicate: bool) -> Receip
     if message.wake and message.state is State.QUEUED:
         position = 1 + sum(
             in_line(one) < in_line(message)
-            for one in await work.store.queue(message.recipient)
+            for one in await work.queue(message.recipient)
             if one.wake and one.id != message.id
         )
     return Receipt(
@@ -154,13 +168,14 @@ def _record(work: Work, caller: Caller, send: Send, message: Message, decision: 
     )
 
 
-async def _show(work: Work, message: Message, parties: Parties, receipt: Receipt) -> None:
+async def _show(work: Work, message: Message, parties: Parties, position: int) -> None:
     """Both places show a handoff, and whether it has to wait."""
     recipient = parties.recipient
     assert recipient is not None
-    obstacle = wording.obstacle(recipient, by_person=message.from_person)
+    paused = (await work.regime()).paused_by
+    obstacle = wording.obstacle(recipient, by_person=message.from_person, all_paused_by=paused)
     wake = message.wake and recipient.runs
-    status = wording.queued_status(receipt.position, wake=wake, busy=parties.busy, obstacle=obstacle)
+    status = wording.queued_status(position, wake=wake, busy=parties.busy, obstacle=obstacle)
     line = wording.sent_line(message.recipient, message.text, status)
     await work.show(f"handoff:{message.id}:from", message.place, PostKind.HANDOFF, line, message=message.id)
     await work.show(

@@ -1,17 +1,20 @@
 """Admission: gathers the facts for the pure pipeline, and stores what it decides in one transaction."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from bridge.admission import PERSON_RULE, Facts, admit, digest, may_send, shape, verbs_of
 from bridge.caller import Caller
 from bridge.conversation import Pair, pair_of
-from bridge.decision import Decision, Effect, Verb, party
+from bridge.decision import Circumstances, Decision, Effect, Verb, party
 from bridge.errors import Code, Refused
 from bridge.flow.acceptance import accept, receipt_of
 from bridge.flow.causes import causes_of, mark_begun, place_for, replied_to
 from bridge.flow.dispatch import Dispatch
+from bridge.flow.governance import Governance
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.refusal import refuse, refuse_early
+from bridge.grant import GrantId, Scope
 from bridge.ids import SessionId, address, profile_of
 from bridge.loops import stand
 from bridge.message import Origin
@@ -23,9 +26,9 @@ from bridge.views import Receipt, Send
 class Admission:
     """The one way into the store for what one session sends another (invariant 6)."""
 
-    def __init__(self, ledger: Ledger, policy: Policy, lanes: Dispatch) -> None:
+    def __init__(self, ledger: Ledger, governance: Governance, lanes: Dispatch) -> None:
         self._ledger = ledger
-        self._policy = policy
+        self._governance = governance
         self._lanes = lanes
 
     async def send(self, caller: Caller, send: Send, *, circle: bool = False) -> Receipt:
@@ -62,17 +65,20 @@ class Admission:
         origin = self._origin(caller, sender, recipient, parties.places)
         acting = replace(caller, origin=origin)
         pair = parties.pair or Pair(*pair_of(sender.id, recipient.id if recipient else sender.id))
+        policy = await self._governance.policy(await work.regime())
+        around = Circumstances(work.now, standing.conversation)
         facts = Facts(
             sender=sender,
             recipient=recipient,
-            visible=recipient is not None and self._visible(acting, sender, recipient),
-            decisions=self._decisions(acting, sender, recipient, send),
+            visible=recipient is not None and _visible(policy, acting, sender, recipient, work.now),
+            decisions=_decisions(policy, acting, sender, recipient, send, around),
             standing=standing,
             conversation=conversation,
             pair=pair,
             inbox=parties.inbox,
             open_requests=parties.open_requests,
             circle=circle,
+            attended=any(work.ledger.attended(one.place) for one in parties.places),
             now=work.now,
         )
         decision = admit(acting, send, facts, work.limits)
@@ -84,6 +90,7 @@ class Admission:
             return decision
         if turn is not None:
             await mark_begun(work, turn)
+        await _use_up(work, facts.decisions.values())
         acts_for = turn.acts_for if turn else None
         return await accept(work, acting, send, facts, parties, decision, place, acts_for, self._lanes)
 
@@ -125,19 +132,30 @@ class Admission:
                 return Origin.USER
         return Origin.PEER
 
-    def _visible(self, caller: Caller, sender: Session, recipient: Session) -> bool:
-        own = profile_of(recipient.id) == profile_of(sender.id)
-        if recipient.id == sender.id or caller.origin is Origin.USER or (caller.person is not None and own):
-            return True
-        return recipient.id in self._policy.visible(party(sender), [party(recipient)])
 
-    def _decisions(
-        self, caller: Caller, sender: Session, recipient: Session | None, send: Send
-    ) -> dict[Verb, Decision]:
-        if recipient is None:
-            return {}
-        one, other = party(sender), party(recipient)
-        if caller.origin is Origin.USER:
-            by_person = Decision(Effect.ALLOW, PERSON_RULE, "a person who may talk at the recipient's place")
-            return {verb: self._policy.denied(one, other, verb) or by_person for verb in verbs_of(send)}
-        return {verb: self._policy.decide(one, other, verb) for verb in verbs_of(send)}
+def _visible(policy: Policy, caller: Caller, sender: Session, recipient: Session, now: float) -> bool:
+    own = profile_of(recipient.id) == profile_of(sender.id)
+    if recipient.id == sender.id or caller.origin is Origin.USER or (caller.person is not None and own):
+        return True
+    return recipient.id in policy.visible(party(sender), [party(recipient)], now)
+
+
+def _decisions(
+    policy: Policy, caller: Caller, sender: Session, recipient: Session | None, send: Send, around: Circumstances
+) -> dict[Verb, Decision]:
+    if recipient is None:
+        return {}
+    one, other = party(sender), party(recipient)
+    if caller.origin is Origin.USER:
+        by_person = Decision(Effect.ALLOW, PERSON_RULE, "a person who may talk at the recipient's place")
+        return {verb: policy.denied(one, other, verb, around) or by_person for verb in verbs_of(send)}
+    return {verb: policy.decide(one, other, verb, around) for verb in verbs_of(send)}
+
+
+async def _use_up(work: Work, decisions: Iterable[Decision]) -> None:
+    """A grant for one message is used up by the message that it admits."""
+    for ident in {decision.grant for decision in decisions} - {None}:
+        grant = await work.store.grant(GrantId(ident or ""))
+        if grant is not None and grant.scope is Scope.ONCE and grant.used_at is None:
+            work.put(grant.used(work.now))
+            work.put_regime(await work.regime())

@@ -5,17 +5,21 @@ from dataclasses import dataclass
 
 from bridge import wording
 from bridge.caller import Caller
+from bridge.decision import Effect
+from bridge.duration import seconds
 from bridge.errors import Code, Refused
 from bridge.flow.admission import Admission
 from bridge.flow.control import Control
 from bridge.flow.directory import SHELL, Directory
 from bridge.flow.ledger import Ledger
+from bridge.flow.oversight import HANDING_WORK, Oversight
+from bridge.grant import Scope
 from bridge.ids import SessionId, session_id
 from bridge.message import Intent, Origin
 from bridge.ports.chat import Heard
 from bridge.post import PostKind
 from bridge.session import Session
-from bridge.views import Send
+from bridge.views import GrantView, Send
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,10 @@ class _Command:
 
 
 class Commands:
-    def __init__(self, ledger: Ledger, admission: Admission, directory: Directory, control: Control) -> None:
+    def __init__(
+        self, ledger: Ledger, admission: Admission, directory: Directory, control: Control, oversight: Oversight
+    ) -> None:
+        self._oversight = oversight
         self._ledger = ledger
         self._admission = admission
         self._directory = directory
@@ -40,6 +47,14 @@ class Commands:
             "resume": _Command("/resume", "take work again after a stop or a pause", True, self._resume),
             "new": _Command("/new", "give this session a fresh context", True, self._new),
             "bind": _Command("/bind NAME", "bind this place to a session", True, self._bind),
+            "allow": _Command("/allow NAME [for 8h]", "let a session hand work to the one here", True, self._allow),
+            "deny": _Command("/deny NAME [for 8h]", "forbid a session to reach the one here", True, self._deny),
+            "policy": _Command(
+                "/policy [revoke ID | pause | resume]",
+                "what is granted here; pause: no agent reaches another",
+                True,
+                self._policy,
+            ),
             "status": _Command("/status", "what the session here is doing", False, self._status),
             "help": _Command("/help", "this list", False, self._help),
         }
@@ -82,8 +97,7 @@ class Commands:
         to, text = await self._directory.addressed(rest)
         if not text:
             raise Refused(Code.INVALID_REQUEST, f"it takes a text for {to.id} too", remedy="Like: /ask career TEXT")
-        origin = Origin.USER
-        caller = Caller(session.id, origin, place=heard.place, person=heard.person.id, operator=heard.person.operator)
+        caller = _caller(heard, session.id)
         send = Send(to=to.id, text=text, intent=Intent.REQUEST, wake=True, key=heard.key)
         try:
             await self._admission.send(caller, send)
@@ -132,6 +146,54 @@ class Commands:
         await self._directory.bind(heard.place, session.id)
         return f"This place is bound to {session.title} ({session.id})."
 
+    # What agents may do
+
+    async def _allow(self, heard: Heard, rest: str) -> str:
+        return await self._grant(heard, rest, Effect.ALLOW)
+
+    async def _deny(self, heard: Heard, rest: str) -> str:
+        return await self._grant(heard, rest, Effect.DENY)
+
+    async def _grant(self, heard: Heard, rest: str, effect: Effect) -> str:
+        """Of another session to the one here; to have it the other way round, say it there."""
+        here = await self._here(heard)
+        name, _, time = rest.partition(" for ")
+        if not name.strip():
+            raise Refused(
+                Code.INVALID_REQUEST, "it takes a session", remedy=f"Like: /{effect} career, or {effect} career for 8h"
+            )
+        other = await self._directory.find(name)
+        life_s = seconds(time) if time else None
+        view = await self._oversight.grant(
+            _caller(heard, here.id), other.id, here.id, HANDING_WORK, Scope.PAIR, effect=effect, life_s=life_s
+        )
+        return wording.grant_given(view)
+
+    async def _policy(self, heard: Heard, rest: str) -> str:
+        word, ident = _word(rest)
+        match word:
+            case "":
+                here = await self._here(heard)
+                every = await self._oversight.grants(_caller(heard, here.id))
+                concerned = [
+                    one for one in every if here.id in (one.sender, one.recipient) or one.scope is Scope.ALWAYS
+                ]
+                return (
+                    "\n".join(map(wording.grant_line, concerned))
+                    or "Nothing is granted here beside the rules of the file."
+                )
+            case "revoke":
+                view = await self._oversight.revoke(_caller(heard, await self._speaker(heard)), ident)
+                return f"Revoked: {wording.grant_line(view)}"
+            case "pause":
+                await self._oversight.pause(_caller(heard, await self._speaker(heard)))
+                return "No agent reaches another until /policy resume. What comes waits."
+            case "resume":
+                await self._oversight.resume(_caller(heard, await self._speaker(heard)))
+                return "Agents reach each other again."
+            case _:
+                raise Refused(Code.INVALID_REQUEST, f"there is no /policy {word[:40]}", remedy="See /help.")
+
     # Looking around
 
     async def _sessions(self, heard: Heard, rest: str) -> str:
@@ -160,6 +222,15 @@ class Commands:
                 remedy="An operator can bind one: /bind NAME (see /sessions).",
             )
         return session
+
+
+def _concerns(grant: GrantView, session: SessionId) -> bool:
+    return session in (grant.sender, grant.recipient) or grant.scope is Scope.ALWAYS
+
+
+def _caller(heard: Heard, session: SessionId) -> Caller:
+    person = heard.person
+    return Caller(session, Origin.USER, place=heard.place, person=person.id, operator=person.operator)
 
 
 def _word(text: str) -> tuple[str, str]:

@@ -9,13 +9,13 @@ from bridge.caller import Caller
 from bridge.decision import party
 from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
+from bridge.flow.governance import Governance
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.settlement import close, settle
 from bridge.flow.turns import Turns
 from bridge.ids import Place, SessionId, address, profile_of, session_id
 from bridge.ids import place as parse_place
 from bridge.message import Origin, Outcome
-from bridge.ports.policy import Policy
 from bridge.request import Answer
 from bridge.session import Binding, Kind, Session, Source
 from bridge.turn import Turn
@@ -41,9 +41,9 @@ class Declared:
 
 
 class Directory:
-    def __init__(self, ledger: Ledger, policy: Policy, agents: Agents, turns: Turns, profile: str) -> None:
+    def __init__(self, ledger: Ledger, governance: Governance, agents: Agents, turns: Turns, profile: str) -> None:
         self._ledger = ledger
-        self._policy = policy
+        self._governance = governance
         self._agents = agents
         self._turns = turns
         self.profile = profile
@@ -238,7 +238,8 @@ class Directory:
         if viewer is None:
             return []
         every = [one for one in await self._ledger.store.sessions() if one.closed_at is None]
-        seen = self._policy.visible(party(viewer), [party(one) for one in every])
+        policy = await self._governance.policy(await self._ledger.regime())
+        seen = policy.visible(party(viewer), [party(one) for one in every], self._ledger.clock.now())
         return [one.id for one in every if one.id in seen or one.id == viewer.id]
 
     async def _views(self, idents: Sequence[SessionId]) -> list[SessionView]:

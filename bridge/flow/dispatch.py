@@ -141,7 +141,8 @@ async def begin(work: Work, session_id: SessionId, ident: TurnId) -> Turn | None
         return None
     if await work.store.live_turn(session_id) is not None:
         return None
-    message = next((one for one in await work.queue(session_id) if _runs(one, session, work.now)), None)
+    paused = (await work.regime()).paused
+    message = next((one for one in await work.queue(session_id) if _runs(one, session, work.now, paused)), None)
     if message is None or message.waits(work.now):
         # What has to wait at the head rests the lane: nothing overtakes it but a person's word, which sorts first.
         return None
@@ -161,8 +162,9 @@ async def begin(work: Work, session_id: SessionId, ident: TurnId) -> Turn | None
     return turn
 
 
-def _runs(message: Message, session: Session, now: float) -> bool:
-    return message.wake and now < message.expires_at and (message.from_person or not session.rested)
+def _runs(message: Message, session: Session, now: float, paused: bool) -> bool:
+    """A person's stop, of the session or of all traffic between agents, lets through what people say."""
+    return message.wake and now < message.expires_at and (message.from_person or not (session.rested or paused))
 
 
 async def _bearing(work: Work, message: Message) -> tuple[MessageId | None, Place | None]:

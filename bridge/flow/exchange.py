@@ -11,17 +11,22 @@ from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.flow.admission import Admission
 from bridge.flow.agents import Agents
+from bridge.flow.approvals import Approvals
 from bridge.flow.buttons import Buttons
 from bridge.flow.causes import unknown_message
 from bridge.flow.commands import Commands
 from bridge.flow.control import Control
 from bridge.flow.directory import Declared, Directory
 from bridge.flow.dispatch import Dispatch
+from bridge.flow.governance import Governance
+from bridge.flow.grants import Grants
 from bridge.flow.hints import Hints
 from bridge.flow.inbound import Inbound
 from bridge.flow.ledger import Ledger
 from bridge.flow.mailbox import Mailbox
 from bridge.flow.outbox import Outbox
+from bridge.flow.oversight import Oversight
+from bridge.flow.proposals import Proposals
 from bridge.flow.questions import Questions
 from bridge.flow.recovery import Recovery
 from bridge.flow.reply import Replies
@@ -52,7 +57,8 @@ class Exchange:
 
     `node` is the name under which this bridge holds leases, the same after a restart, and of one bridge at a time.
     `tools` is the environment of the agents' tool server, beside the token of each. `health` is what the
-    status shows of the chat, or None where none is configured.
+    status shows of the chat, or None where none is configured. With `confirm_in_chat`, what a shell would widen waits
+    for an operator's word in a chat.
     """
 
     def __init__(
@@ -72,6 +78,7 @@ class Exchange:
         tools: Mapping[str, str],
         node: NodeId = LOCAL,
         health: Callable[[], Mapping[str, object] | None] = lambda: None,
+        confirm_in_chat: bool = True,
     ) -> None:
         self._version = version
         self._pid = pid
@@ -90,17 +97,25 @@ class Exchange:
         self._turns = Turns(self._ledger, self._agents, questions, unheard)
         self._recovery = Recovery(self._ledger, self._agents, self._turns)
         self._dispatch = Dispatch(self._ledger, self._turns, self._recovery, self._tasks)
-        self._timekeeper = Timekeeper(self._ledger, self._recovery)
+        proposals = Proposals(self._ledger)
+        self._timekeeper = Timekeeper(self._ledger, self._recovery, proposals)
         self._outbox = Outbox(self._ledger, self._hints)
-        admission = Admission(self._ledger, policy, self._dispatch)
-        self.directory = Directory(self._ledger, policy, self._agents, self._turns, profile)
+        governance = Governance(self._ledger, policy)
+        admission = Admission(self._ledger, governance, self._dispatch)
+        self.directory = Directory(self._ledger, governance, self._agents, self._turns, profile)
+        approvals = Approvals(self._ledger, governance, self._dispatch, profile)
+        self.oversight: Oversight = Oversight(
+            self._ledger, approvals, Grants(self._ledger), proposals, self.directory, confirm=confirm_in_chat
+        )
         self.control = Control(self._ledger, self._turns, self._recovery, self._agents)
         self._admission = admission
         self._mailbox = Mailbox(self._ledger, self._hints, unheard)
         self._replies = Replies(self._ledger, admission, waits, self._hints)
-        commands = Commands(self._ledger, admission, self.directory, self.control)
+        commands = Commands(self._ledger, admission, self.directory, self.control, self.oversight)
         self.menu = commands.menu()
-        self.inbound = Inbound(self._ledger, self._dispatch, commands, Buttons(self.control, questions))
+        self.inbound = Inbound(
+            self._ledger, self._dispatch, commands, Buttons(self._ledger, self.control, questions, approvals, proposals)
+        )
 
     # Life
 

@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 
 from tenacity import AsyncRetrying, retry_if_exception
 
-from bridge.approval import Approval
+from bridge.approval import Approval, ApprovalId, Subject
 from bridge.audit import Act, ActKind
 from bridge.backoff import FullJitter
 from bridge.caller import Caller
@@ -60,6 +60,7 @@ class Ledger:
             wait=FullJitter(randomness, cap_s=5),
             sleep=clock.sleep,
         )
+        self._regime: Regime | None = None
         self._acting: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
 
     def chat_of(self, where: Place | None) -> Chat | None:
@@ -72,6 +73,16 @@ class Ledger:
     def backoff(self, attempts: int, *, cap_s: float) -> float:
         """Seconds to wait after so many failed attempts: exponential, with full jitter."""
         return FullJitter(self.randomness, cap_s=cap_s).after(attempts)
+
+    async def regime(self) -> Regime:
+        """As this bridge last saw it. What must not miss a change of it is planned on it (`Work.regime`)."""
+        if self._regime is None:
+            self._regime = await self.store.regime()
+        return self._regime
+
+    def forget_regime(self) -> None:
+        """It has changed."""
+        self._regime = None
 
     async def surely(self, body: "Callable[[Work], Awaitable[T]]") -> T:
         """Like `do`, for what must be stored whatever it takes: goes on while the store is unavailable."""
@@ -115,6 +126,7 @@ class Ledger:
                     try:
                         await self.store.commit(change)
                     except Conflict:
+                        self._regime = None
                         continue
                 for wake in work.wakes:
                     wake()
@@ -315,6 +327,34 @@ class Work:
         put = {one.id: one for one in self._puts.values() if isinstance(one, Message) and one.recipient == session}
         queued = [message for message in (stored | put).values() if message.state is State.QUEUED]
         return sorted(queued, key=in_line)
+
+    async def regime(self) -> Regime:
+        """The change is stored only while that holds: nothing is admitted by what was revoked meanwhile."""
+        staged = self._puts.get(_key(Regime()))
+        regime = staged if isinstance(staged, Regime) else await self.ledger.regime()
+        self.planned_on(regime)
+        return regime
+
+    def put_regime(self, regime: Regime) -> None:
+        """What was granted or revoked in this change holds from its commit on."""
+        self.put(regime)
+        self.then(self.ledger.forget_regime)
+
+    async def open_approval(self, subject: Subject, about: str) -> Approval | None:
+        for entity in self._puts.values():
+            if isinstance(entity, Approval) and (entity.subject, entity.about) == (subject, about):
+                return entity if entity.open else None
+        return await self.store.open_approval(subject, about)
+
+    async def approval(self, approval: ApprovalId) -> Approval | None:
+        staged = self._puts.get(("approval", approval))
+        return staged if isinstance(staged, Approval) else await self.store.approval(approval)
+
+    async def held_messages(self) -> list[Message]:
+        """All that wait for approval, by id."""
+        stored = {message.id: message for message in await self.store.held()}
+        put = {one.id: one for one in self._puts.values() if isinstance(one, Message)}
+        return sorted((one for one in (stored | put).values() if one.state is State.HELD), key=lambda one: one.id)
 
     async def conversation(self, conversation: ConversationId) -> Conversation | None:
         staged = self._puts.get(("conversation", conversation))

@@ -101,7 +101,7 @@ class Mailbox:
                 )
             lapsed = [one for one in await work.taken(holder(caller)) if one.lapsed(work.now)]
             again = [one.to_queued(reason=LAPSED) for one in lapsed]
-            waiting = [one for one in await work.queue(caller.session) if not one.waits(work.now)]
+            waiting = await _waiting(work, caller.session)
             return [mail(await read(work, caller, message)) for message in (*again, *waiting)]
 
         return await self._ledger.do_as(caller, body)
@@ -162,8 +162,8 @@ async def _of_turn(work: Work, turn: Turn, unheard: Collection[MessageId]) -> li
     leased = [one for one in await work.taken(turn.id) if one.state is State.LEASED and one.intent is not Intent.INPUT]
     given = [one for one in leased if one.id in unheard or (one.id in turn.inputs and one.read_at is None)]
     closings, waiting = [], []
-    for message in await work.queue(turn.session):
-        if message.waits(work.now) or message.intent is Intent.INPUT:
+    for message in await _waiting(work, turn.session):
+        if message.intent is Intent.INPUT:
             continue
         request = await closing_of(work, message)
         if request is not None and request.parent is not None and request.parent == turn.acts_for:
@@ -171,6 +171,13 @@ async def _of_turn(work: Work, turn: Turn, unheard: Collection[MessageId]) -> li
         elif not message.wake:
             waiting.append(message)
     return [*given, *closings, *waiting]
+
+
+async def _waiting(work: Work, session: SessionId) -> list[Message]:
+    """What is queued and may be read now: while all traffic between agents is paused, what people wrote."""
+    paused = (await work.regime()).paused
+    queue = await work.queue(session)
+    return [one for one in queue if not one.waits(work.now) and (one.from_person or not paused)]
 
 
 async def _of_receiver(work: Work, caller: Caller, unheard: Collection[MessageId]) -> list[Message]:
@@ -182,5 +189,5 @@ async def _of_receiver(work: Work, caller: Caller, unheard: Collection[MessageId
     for message in taken:
         if message.id not in unheard:
             await settle(work, message, Outcome.ACKED)
-    waiting = [one for one in await work.queue(caller.session) if not one.waits(work.now)]
+    waiting = await _waiting(work, caller.session)
     return [*(one for one in taken if one.id in unheard), *waiting]

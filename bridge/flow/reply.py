@@ -220,7 +220,9 @@ async def _held_up(work: Work, message: Message) -> str | None:
     if message.state is not State.QUEUED:
         return message.reason
     session = await work.session(message.recipient)
-    obstacle = wording.obstacle(session, by_person=message.from_person) if session is not None else None
+    paused = (await work.ledger.regime()).paused_by
+    by_person = message.from_person
+    obstacle = wording.obstacle(session, by_person=by_person, all_paused_by=paused) if session is not None else None
     return message.reason or obstacle
 
 

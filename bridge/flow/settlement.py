@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from bridge import wording
 from bridge.decision import Effect, Verb, Verdict
+from bridge.flow.holding import let_go
 from bridge.flow.ledger import Work
 from bridge.ids import SYSTEM, MessageId, Place, SessionId
 from bridge.message import Intent, Message, Origin, Outcome, State
@@ -26,13 +27,21 @@ _CLOSES_AS = {
 
 
 async def settle(
-    work: Work, message: Message, outcome: Outcome, *, reason: str | None = None, by_sender: bool = False
+    work: Work,
+    message: Message,
+    outcome: Outcome,
+    *,
+    reason: str | None = None,
+    by_sender: bool = False,
+    by: str | None = None,
 ) -> None:
     """Settles a delivery, and tells whoever waits for it. `by_sender` is the sender's own withdrawal, of
-    which it needs no notice."""
+    which it needs no notice; `by` is the person who decided about a held one."""
     if message.state is State.PARKED:
         await decided(work, message, reason or outcome.value)
     work.put(message.to_settled(outcome, at=work.now, reason=reason))
+    if message.state is State.HELD:
+        await let_go(work, message, reason or outcome.value, by)
     work.step(StepKind.SETTLED, message, outcome=outcome.value, reason=reason)
     work.then(lambda: work.wake.mail(message.recipient))
     if outcome is Outcome.ACKED:

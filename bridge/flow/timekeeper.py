@@ -4,6 +4,7 @@ import asyncio
 
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.mailbox import LAPSED
+from bridge.flow.proposals import Proposals
 from bridge.flow.recovery import Recovery
 from bridge.flow.settlement import close, settle
 from bridge.message import Outcome, State
@@ -17,8 +18,9 @@ class Timekeeper:
     """One task for all sessions, asleep until the next due time and for half a lease at most: what others lease
     is known only by looking."""
 
-    def __init__(self, ledger: Ledger, recovery: Recovery) -> None:
+    def __init__(self, ledger: Ledger, recovery: Recovery, proposals: Proposals) -> None:
         self._ledger = ledger
+        self._proposals = proposals
         self._recovery = recovery
         self._next = float("inf")
         self._earlier = asyncio.Event()
@@ -53,6 +55,8 @@ class Timekeeper:
         for message in ended:
             if message.state is State.PARKED:
                 await settle(work, message, Outcome.FAILED, reason=f"{message.reason}; nobody decided in time")
+            elif message.state is State.HELD:
+                await settle(work, message, Outcome.EXPIRED, reason="nobody approved it in time")
             else:
                 await settle(work, message, Outcome.EXPIRED)
         lapsed = await work.store.lapsed_leases(work.now, _BATCH)
@@ -69,10 +73,13 @@ class Timekeeper:
             newest = await work.request(request.id)
             if newest is not None and newest.open:
                 await close(work, newest, Answer.EXPIRED)
+        undecided = await work.store.ended_approvals(work.now, _BATCH)
+        for approval in undecided:
+            await self._proposals.expire(work, approval)
         for session in await work.store.due_sessions(work.now):
             work.then(lambda session=session: work.wake.lane(session))  # type: ignore[misc]
         work.then(work.wake.outbox)
-        if _BATCH in (len(ended), len(lapsed), len(overdue)):
+        if _BATCH in (len(ended), len(lapsed), len(overdue), len(undecided)):
             return work.now
         due = await work.store.next_due(work.now)
         return min(due if due is not None else float("inf"), work.now + work.limits.lease_s / 2)

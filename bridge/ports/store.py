@@ -110,7 +110,6 @@ class Parties:
     busy: bool
     places: list[Binding]
     sender_places: list[Binding]
-    regime: Regime
 
 
 class Store(Protocol):

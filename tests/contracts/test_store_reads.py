@@ -9,7 +9,6 @@ from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId, rece
 from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.ports.store import Change, Parties, Store
 from bridge.post import PostKind, PostState
-from bridge.regime import Regime
 from bridge.request import Answer
 from bridge.turn import Process, Turn, TurnState
 from tests.contracts.entities import (
@@ -472,7 +471,6 @@ async def test_the_parties_of_an_admission_are_what_each_read_by_itself_gives(st
                 turn("t-1", session=CAREER),
                 message("m-1", recipient=CAREER),
                 request("m-1"),
-                Regime(paused_at=1.0, paused_by="telegram:111"),
             ]
         )
     )
@@ -485,9 +483,8 @@ async def test_the_parties_of_an_admission_are_what_each_read_by_itself_gives(st
         busy=True,
         places=await store.places(CAREER),
         sender_places=await store.places(DESK),
-        regime=await store.regime(),
     )
-    assert await store.parties(FINANCE, None) == Parties(None, None, None, 0, 0, False, [], [], await store.regime())
+    assert await store.parties(FINANCE, None) == Parties(None, None, None, 0, 0, False, [], [])
 
 
 async def test_the_grants_that_hold_are_those_neither_used_nor_revoked_nor_at_their_end(store: Store) -> None:

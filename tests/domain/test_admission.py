@@ -44,6 +44,7 @@ FINE = Facts(
     inbox=0,
     open_requests=0,
     circle=False,
+    attended=False,
     now=100.0,
 )
 

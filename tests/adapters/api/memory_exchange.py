@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
@@ -37,6 +38,7 @@ class MemoryExchange:
     `asked` is set by each question; a test answers it with `close`.
     """
 
+    oversight: Any = None
     kinds: dict[SessionId, Kind] = field(
         default_factory=lambda: {
             BUILD: Kind.SHELL,

@@ -110,7 +110,10 @@ async def test_no_read_and_no_removal_looks_through_a_table(store: SqliteStore, 
     parameters = dict.fromkeys(re.findall(r":(\w+)", SQL[name]), 1)
     with closing(sqlite3.connect(path)) as connection:
         steps = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {SQL[name]}", parameters)]
-    tables = "sessions|bindings|messages|requests|turns|conversations|pairs|posts|updates|keys|pairs|verdicts|steps|grants|approvals|acts|old"
+    tables = (
+        "sessions|bindings|messages|requests|turns|conversations|pairs|posts|updates|keys|verdicts|steps|grants"
+        "|approvals|acts|old"
+    )
     scans = [step for step in steps if re.match(f"SCAN ({tables})", step)]
     if name in ("sessions", "bindings", "grants"):
         return

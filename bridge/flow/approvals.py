@@ -1,0 +1,234 @@
+"""Approvals: what operators decide, once, from whichever surface (DESIGN §4)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bridge import wording
+from bridge.admission import Facts, confirm, verbs_of
+from bridge.audit import ActKind
+from bridge.caller import Caller
+from bridge.conversation import Pair, pair_of
+from bridge.decision import Circumstances, Decision, Effect, Verb, Verdict, party
+from bridge.errors import Code
+from bridge.flow.acceptance import enter
+from bridge.flow.causes import unknown_message
+from bridge.flow.dispatch import Dispatch
+from bridge.flow.governance import Governance
+from bridge.flow.grants import give
+from bridge.flow.holding import let_go, of_pair, wished
+from bridge.flow.ledger import Ledger, Work
+from bridge.flow.settlement import settle, show_status
+from bridge.grant import Grant, Scope
+from bridge.ids import ConversationId, MessageId, profile_of
+from bridge.loops import Standing
+from bridge.message import Intent, Message, Outcome, State, in_line
+from bridge.ports.store import InboxRoom
+from bridge.trace import StepKind
+
+SCOPES = (Scope.ONCE, Scope.CONVERSATION, Scope.PAIR)
+"""What an approval can be for."""
+
+_NOT_NOW = frozenset({Code.INBOX_FULL, Code.PAUSED, Code.BUSY})
+"""What keeps a message from going on for a while only: it stays held, and can be approved again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What has become of a message that an operator decided about. `said` tells it to a person."""
+
+    message: Message
+    said: str
+
+
+class Approvals:
+    def __init__(self, ledger: Ledger, governance: Governance, lanes: Dispatch, profile: str) -> None:
+        self._ledger = ledger
+        self._governance = governance
+        self._lanes = lanes
+        self._profile = profile
+
+    async def waiting(self) -> list[Message]:
+        """The held messages to sessions of the profile, by id."""
+        held = await self._ledger.store.held()
+        return [message for message in held if profile_of(message.recipient) == self._profile]
+
+    async def approve(self, by: Caller, message_id: str, scope: Scope, *, with_earlier: bool = False) -> Decided:
+        """Lets a held message go; `with_earlier` also those of the pair that are held since before it. What the rules
+        of now deny is refused all the same. Raises `inbox_full` where there is no room for all of them."""
+
+        async def body(work: Work) -> Decided:
+            message = await self._found(work, message_id)
+            if message.state is not State.HELD:
+                return Decided(message, _over(message))
+            chosen = await _chosen(work, message, with_earlier)
+            given = await _grants(work, by, chosen, scope)
+            refused = [one for one in chosen if not await self._release(work, by, one, scope, given)]
+            newest = await work.message(message.id) or message
+            if message in refused:
+                return Decided(newest, f"Not delivered: {newest.reason}")
+            return Decided(newest, wording.APPROVED[scope])
+
+        return await self._ledger.do(body)
+
+    async def deny(self, by: Caller, message_id: str, *, with_earlier: bool = False) -> Decided:
+        async def body(work: Work) -> Decided:
+            message = await self._found(work, message_id)
+            if message.state is not State.HELD:
+                return Decided(message, _over(message))
+            for one in await _chosen(work, message, with_earlier):
+                work.act(ActKind.DENIED, by, one.id, sender=one.sender, to=one.recipient)
+                await settle(work, one, Outcome.REFUSED, reason=f"denied by {_name(by)}", by=_name(by))
+            return Decided(await work.message(message.id) or message, "Denied.")
+
+        return await self._ledger.do(body)
+
+    async def wish(self, by: Caller, message_id: str, scope: Scope) -> Decided:
+        """A shell would approve a held message. Its question says so, and stays open for an operator's word."""
+
+        async def body(work: Work) -> Decided:
+            message = await self._found(work, message_id)
+            if message.state is not State.HELD:
+                return Decided(message, _over(message))
+            await wished(work, message, f"a terminal asks to approve it ({scope})")
+            work.act(ActKind.PROPOSED, by, message.id, scope=scope.value)
+            return Decided(message, "It waits for an operator's word in the chat.")
+
+        return await self._ledger.do(body)
+
+    async def _found(self, work: Work, message_id: str) -> Message:
+        message = await work.message(MessageId(message_id))
+        if message is None or profile_of(message.recipient) != self._profile or message.intent is Intent.INPUT:
+            raise unknown_message()
+        return message
+
+    async def _release(self, work: Work, by: Caller, message: Message, scope: Scope, given: list[Grant]) -> bool:
+        """False where it had to be refused by the rules of now."""
+        parties = await work.store.parties(message.sender, message.recipient)
+        sender = parties.sender
+        if sender is None:
+            raise unknown_message()
+        recipient = parties.recipient
+        policy = await self._governance.policy(await work.regime(), also=given)
+        around = Circumstances(work.now, message.conversation)
+        decisions: dict[Verb, Decision] = {}
+        if recipient is not None:
+            one, other = party(sender), party(recipient)
+            decisions = {verb: policy.decide(one, other, verb, around) for verb in _verbs([message])}
+        facts = Facts(
+            sender=sender,
+            recipient=recipient,
+            visible=True,  # it was when it was admitted, and nothing is told but to its own sender
+            decisions=decisions,
+            standing=Standing(message.conversation, message.depth, message.path, message.cause),
+            conversation=None,
+            pair=parties.pair or Pair(*pair_of(message.sender, message.recipient)),
+            inbox=parties.inbox,
+            open_requests=0,
+            circle=False,
+            attended=True,
+            now=work.now,
+        )
+        refused = confirm(facts, work.limits)
+        if refused is not None and refused.code in _NOT_NOW:
+            raise refused
+        work.act(ActKind.APPROVED, by, message.id, scope=scope.value, sender=message.sender, to=message.recipient)
+        if refused is not None:
+            reason = f"approved by {_name(by)}, but {refused.reason}"
+            await settle(work, message, Outcome.REFUSED, reason=reason, by=_name(by))
+            return False
+        released = message.approved(work.now, expires_at=await _life_ends(work, message))
+        work.put(released)
+        work.check(InboxRoom(message.recipient, work.limits.inbox))
+        work.step(StepKind.DECISION, released, effect=Effect.ALLOW.value, rule=_rule(message), approved_by=_name(by))
+        self._record(work, by, message)
+        await let_go(work, message, wording.APPROVED[scope].rstrip("."), _name(by))
+        await show_status(work, message, f"approved by {_name(by)}")
+        await enter(work, released, parties, self._lanes, position=await _position(work, released))
+        work.then(lambda: work.wake.at(released.expires_at))
+        return True
+
+    def _record(self, work: Work, by: Caller, message: Message) -> None:
+        work.verdict(
+            Verdict(
+                id=work.new_id(),
+                at=work.now,
+                sender=message.sender,
+                recipient=message.recipient,
+                origin=message.origin,
+                verbs=tuple(verb.value for verb in _verbs([message])),
+                effect=Effect.ALLOW,
+                rule=_rule(message),
+                reason=f"approved by {_name(by)}",
+                message=message.id,
+                cause=message.cause,
+                conversation=message.conversation,
+                person=by.person,
+            )
+        )
+
+
+async def _chosen(work: Work, message: Message, with_earlier: bool) -> list[Message]:
+    if not with_earlier:
+        return [message]
+    return [one for one in await of_pair(work, message) if one.id <= message.id]
+
+
+async def _grants(work: Work, by: Caller, chosen: list[Message], scope: Scope) -> list[Grant]:
+    """What is granted beside, so that the next of the kind need not be asked about."""
+    first = chosen[0]
+    match scope:
+        case Scope.CONVERSATION:
+            talks: dict[ConversationId, list[Message]] = {}
+            for one in chosen:
+                talks.setdefault(one.conversation, []).append(one)
+            return [
+                await give(work, by, first.sender, first.recipient, _verbs(of_it), scope, talk)
+                for talk, of_it in talks.items()
+            ]
+        case Scope.PAIR:
+            return [await give(work, by, first.sender, first.recipient, _verbs(chosen), scope)]
+        case _:
+            return []
+
+
+async def _life_ends(work: Work, message: Message) -> float:
+    """A request keeps its life in itself. An inform that would not have outlived its hold has no other."""
+    request = await work.request(message.id)
+    if request is not None:
+        return request.expires_at
+    if message.expires_at < message.accepted_at + work.limits.held_life_s:
+        return message.expires_at
+    return work.now + work.limits.message_life_s
+
+
+async def _position(work: Work, message: Message) -> int:
+    """Its place among those that wait for a turn, from 1."""
+    before = [one for one in await work.queue(message.recipient) if one.wake and in_line(one) <= in_line(message)]
+    return len(before) if message.wake else 0
+
+
+def _verbs(messages: Sequence[Message]) -> tuple[Verb, ...]:
+    return tuple(dict.fromkeys(verb for message in messages for verb in verbs_of(message)))
+
+
+def _over(message: Message) -> str:
+    """What has become of a message that was held once."""
+    if message.state is not State.SETTLED:
+        return "This has been approved already."
+    match message.outcome:
+        case Outcome.REFUSED:
+            return f"This has been decided already: {message.reason}."
+        case Outcome.EXPIRED:
+            return "This has expired: nobody had decided in time."
+        case Outcome.CANCELLED:
+            return "Its sender has withdrawn this."
+        case _:
+            return "This has been approved already, and is done."
+
+
+def _rule(message: Message) -> str:
+    return f"approval:{message.id}"
+
+
+def _name(by: Caller) -> str:
+    return by.person or by.session

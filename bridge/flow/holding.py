@@ -1,0 +1,99 @@
+"""Holding: messages that wait for a person's approval, and the one question that asks for it (DESIGN §4).
+
+However many messages of one sender to one recipient are held, one post at the recipient's place asks about them. What a
+button decides is what its post showed: the messages up to the one that its action names.
+"""
+
+import json
+from dataclasses import replace
+
+from bridge import wording
+from bridge.approval import Approval, ApprovalId, Subject
+from bridge.flow.causes import first_place
+from bridge.flow.ledger import Work
+from bridge.ids import Place, SessionId
+from bridge.message import Message
+from bridge.post import Button, PostKind
+from bridge.trace import StepKind
+
+
+async def hold(work: Work, message: Message) -> None:
+    """Asks the operators of the recipient's place about a message that is put as held in this change."""
+    work.step(StepKind.HELD, message, until=message.expires_at)
+    line = wording.sent_line(message.recipient, message.text, wording.HELD)
+    await work.show(f"handoff:{message.id}:from", message.place, PostKind.HANDOFF, line, message=message.id)
+    approval = await open_about(work, message)
+    if approval is None:
+        place = await attended_place(work, message.recipient)
+        approval = Approval(
+            id=ApprovalId(work.new_id()),
+            subject=Subject.MAIL,
+            about=_about(message),
+            content=json.dumps({"place": place}),
+            by=message.sender,
+            opened_at=work.now,
+        )
+    # Put even where nothing of it changes, so that what the post shows is planned on all that is held.
+    work.put(approval)
+    await _ask(work, approval, await of_pair(work, message))
+
+
+async def let_go(work: Work, message: Message, how: str, by: str | None) -> None:
+    """A held message has been decided about, or has come to its end. Its question asks about the rest, or says what
+    became of it."""
+    approval = await open_about(work, message)
+    if approval is None:
+        return
+    rest = await of_pair(work, message)
+    if rest:
+        work.put(approval)
+        await _ask(work, approval, rest)
+    else:
+        work.put(approval.closed(work.now, how, by))
+        said = wording.approval_decided(message, how, by)
+        await work.revise(f"approval:{approval.id}", said)
+
+
+async def wished(work: Work, message: Message, wish: str) -> None:
+    """Somebody who may not decide alone would like a decision: the question says so."""
+    approval = await open_about(work, message)
+    if approval is not None:
+        told = replace(approval, content=json.dumps({**json.loads(approval.content), "wish": wish}))
+        work.put(told)
+        await _ask(work, told, await of_pair(work, message))
+
+
+async def of_pair(work: Work, message: Message) -> list[Message]:
+    """What is held of the same sender to the same recipient, by id."""
+    return [one for one in await work.held_messages() if _about(one) == _about(message)]
+
+
+async def open_about(work: Work, message: Message) -> Approval | None:
+    return await work.open_approval(Subject.MAIL, _about(message))
+
+
+async def attended_place(work: Work, session: SessionId) -> Place | None:
+    """Where somebody can be asked about what comes to a session: the first of its places with an operator."""
+    for binding in await work.store.places(session):
+        if work.ledger.attended(binding.place):
+            return binding.place
+    return await first_place(work, session)
+
+
+async def _ask(work: Work, approval: Approval, held: list[Message]) -> None:
+    last = held[-1].id
+    buttons = (
+        Button("Approve once", f"ok:{last}"),
+        Button("This conversation", f"okc:{last}"),
+        Button("Always for this pair", f"okp:{last}"),
+        Button("Deny", f"no:{last}"),
+    )
+    content = json.loads(approval.content)
+    text = wording.approval_asked(held, content.get("wish"))
+    await work.show(
+        f"approval:{approval.id}", content["place"], PostKind.NOTICE, text, buttons=buttons, session=held[0].recipient
+    )
+
+
+def _about(message: Message) -> str:
+    return f"{message.sender} {message.recipient}"

@@ -1,0 +1,257 @@
+"""Oversight: what people decide about agents, from a shell or a place (DESIGN §4, §7)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from bridge import wording
+from bridge.admission import verbs_of
+from bridge.approval import Subject
+from bridge.audit import Act, ActKind
+from bridge.caller import Caller
+from bridge.decision import Effect, Verb, Verdict
+from bridge.errors import Code, Refused
+from bridge.flow.approvals import Approvals, Decided
+from bridge.flow.directory import Directory
+from bridge.flow.grants import Grants, give
+from bridge.flow.ledger import Ledger, Work
+from bridge.flow.proposals import Proposals
+from bridge.grant import Grant, GrantId, Scope
+from bridge.ids import ConversationId, SessionId, address
+from bridge.message import Message, Origin
+from bridge.views import DecidedView, GrantView, HeldView, RegimeView
+
+HANDING_WORK = (Verb.DISCOVER, Verb.SEND, Verb.ASK, Verb.WAKE)
+"""What a grant is for unless it says otherwise."""
+
+
+class Oversight:
+    """Every method raises `not_permitted` for whoever is no person or no operator, and records that one has tried.
+
+    With `confirm`, what a shell would widen waits for an operator's word in a chat, where there is one: a terminal
+    that a person once started cannot be told from one that an agent of the same user drives.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        approvals: Approvals,
+        grants: Grants,
+        proposals: Proposals,
+        directory: Directory,
+        *,
+        confirm: bool,
+    ) -> None:
+        self._ledger = ledger
+        self._approvals = approvals
+        self._grants = grants
+        self._proposals = proposals
+        self._directory = directory
+        self._confirm = confirm
+        proposals.register(Subject.GRANT, _give_proposed)
+
+    # Approvals
+
+    async def approvals(self, caller: Caller) -> list[HeldView]:
+        await self._person(caller, "approvals")
+        return [_held(message) for message in await self._approvals.waiting()]
+
+    async def approve(self, caller: Caller, message_id: str, scope: Scope) -> DecidedView:
+        await self._person(caller, f"approve {message_id[:60]}")
+        if self._must_wait(caller):
+            message = await self._approvals.wish(caller, message_id, scope)
+            return _decided(message, waits_for=self._proposals.places()[:1])
+        return _decided(await self._approvals.approve(caller, message_id, scope))
+
+    async def deny(self, caller: Caller, message_id: str) -> DecidedView:
+        await self._person(caller, f"deny {message_id[:60]}")
+        return _decided(await self._approvals.deny(caller, message_id))
+
+    # Grants
+
+    async def grants(self, caller: Caller) -> list[GrantView]:
+        await self._person(caller, "grants")
+        return [_granted(grant) for grant in await self._grants.every()]
+
+    async def grant(
+        self,
+        caller: Caller,
+        sender: str,
+        recipient: str,
+        verbs: Sequence[Verb],
+        scope: Scope,
+        *,
+        effect: Effect = Effect.ALLOW,
+        conversation: str | None = None,
+        life_s: float | None = None,
+    ) -> GrantView:
+        """Raises `invalid_request` for sessions that are none, where the scope takes two of them."""
+        await self._person(caller, f"{effect} {sender[:80]} {recipient[:80]}")
+        if (conversation is not None) != (scope is Scope.CONVERSATION):
+            raise Refused(Code.INVALID_REQUEST, "a conversation goes with the scope conversation, and with no other")
+        if scope is not Scope.ALWAYS:
+            sender, recipient = [await self._named(one) for one in (sender, recipient)]
+        content = {
+            "sender": sender,
+            "recipient": recipient,
+            "verbs": [verb.value for verb in verbs],
+            "scope": scope.value,
+            "effect": effect.value,
+            "conversation": conversation,
+            "life_s": life_s,
+        }
+        if effect is Effect.ALLOW and self._must_wait(caller):
+            text = wording.grant_proposed(sender, recipient, verbs, scope, life_s, caller.person or caller.session)
+            about = f"allow {sender} → {recipient}: {', '.join(verbs)} ({scope})"
+            approval = await self._proposals.propose(
+                caller, Subject.GRANT, about, content, text, self._ledger.limits.held_life_s
+            )
+            return GrantView(
+                id=approval.id,
+                sender=sender,
+                recipient=recipient,
+                verbs=tuple(verbs),
+                effect=effect,
+                scope=scope,
+                conversation_id=conversation,
+                by=approval.by,
+                given_at=approval.opened_at,
+                expires_at=None,
+                waits_for=tuple(self._proposals.places()[:1]),
+            )
+        return _granted(await self._ledger.do(lambda work: _give(work, caller, content)))
+
+    async def revoke(self, caller: Caller, ident: str) -> GrantView:
+        """Taking back what was forbidden widens, and waits as a grant does."""
+        await self._person(caller, f"revoke {ident[:60]}")
+        grant = await self._ledger.store.grant(GrantId(ident))
+        if grant is not None and grant.effect is Effect.DENY and self._must_wait(caller):
+            raise Refused(
+                Code.NOT_PERMITTED,
+                "what was forbidden is allowed again by an operator in a chat only",
+                remedy=f"There: /policy revoke {ident}",
+            )
+        return _granted(await self._grants.revoke(caller, ident))
+
+    # The switch
+
+    async def pause(self, caller: Caller) -> RegimeView:
+        """Stops all traffic between agents: what comes is kept, and waits."""
+        await self._person(caller, "pause")
+        return await self._ledger.do(lambda work: _pause(work, caller))
+
+    async def resume(self, caller: Caller) -> RegimeView:
+        await self._person(caller, "resume")
+        view = await self._ledger.do(lambda work: _resume(work, caller))
+        for session in await self._ledger.store.waiting_sessions():
+            self._ledger.wake.lane(session)
+        return view
+
+    # The audit
+
+    async def audit(self, caller: Caller, before: str | None, limit: int) -> tuple[list[Verdict | Act], str | None]:
+        """What was decided and done, the newest first, and where the next page begins if there is one."""
+        await self._person(caller, "audit")
+        limit = max(1, min(limit, 500))
+        store = self._ledger.store
+        every: list[Verdict | Act] = [
+            *await store.recent_verdicts(before, limit + 1),
+            *await store.recent_acts(before, limit + 1),
+        ]
+        newest = sorted(every, key=lambda record: record.id, reverse=True)
+        page = newest[:limit]
+        return page, page[-1].id if len(newest) > limit else None
+
+    def _must_wait(self, caller: Caller) -> bool:
+        return self._confirm and caller.place is None and bool(self._proposals.places())
+
+    async def _person(self, caller: Caller, what: str) -> None:
+        if caller.origin is Origin.USER and caller.operator:
+            return
+        await self._ledger.do(lambda work: _tried(work, caller, what))
+        who = "only an operator may do this" if caller.origin is Origin.USER else "only a person may do this"
+        raise Refused(Code.NOT_PERMITTED, who, remedy="Type it in a terminal of your own, or ask an operator.")
+
+    async def _named(self, name: str) -> SessionId:
+        ident = address(name.strip(), self._directory.profile)
+        session = await self._ledger.store.session(ident) if ident else None
+        if session is None:
+            raise Refused(
+                Code.INVALID_REQUEST,
+                f"{name[:80]!r} names no session",
+                remedy="Name two sessions (see: tieline sessions), or use selectors with --scope always.",
+            )
+        return session.id
+
+
+async def _give(work: Work, by: Caller, content: Mapping[str, Any]) -> Grant:
+    talk = content["conversation"]
+    return await give(
+        work,
+        by,
+        content["sender"],
+        content["recipient"],
+        [Verb(verb) for verb in content["verbs"]],
+        Scope(content["scope"]),
+        ConversationId(talk) if talk is not None else None,
+        effect=Effect(content["effect"]),
+        life_s=content["life_s"],
+    )
+
+
+async def _give_proposed(work: Work, by: Caller, content: Mapping[str, Any]) -> None:
+    await _give(work, by, content)
+
+
+async def _pause(work: Work, by: Caller) -> RegimeView:
+    regime = await work.regime()
+    if not regime.paused:
+        regime = replace(regime, paused_at=work.now, paused_by=by.person or by.session)
+        work.put_regime(regime)
+        work.act(ActKind.PAUSED, by, regime.id)
+    return RegimeView(regime.paused, regime.paused_by, regime.paused_at)
+
+
+async def _resume(work: Work, by: Caller) -> RegimeView:
+    regime = await work.regime()
+    if regime.paused:
+        work.put_regime(replace(regime, paused_at=None, paused_by=None))
+        work.act(ActKind.RESUMED, by, regime.id, paused_by=regime.paused_by)
+    return RegimeView(False, None, None)
+
+
+async def _tried(work: Work, caller: Caller, what: str) -> None:
+    work.act(ActKind.REFUSED, caller, what, code=Code.NOT_PERMITTED.value)
+
+
+def _held(message: Message) -> HeldView:
+    return HeldView(
+        message_id=message.id,
+        sender=message.sender,
+        to=message.recipient,
+        verbs=verbs_of(message),
+        text=message.text,
+        depth=message.depth,
+        conversation_id=message.conversation,
+        expires_at=message.expires_at,
+    )
+
+
+def _decided(decided: Decided, waits_for: Sequence[str] = ()) -> DecidedView:
+    message = decided.message
+    return DecidedView(message.id, message.state, message.outcome, decided.said, tuple(waits_for))
+
+
+def _granted(grant: Grant) -> GrantView:
+    return GrantView(
+        id=grant.id,
+        sender=grant.sender,
+        recipient=grant.recipient,
+        verbs=grant.verbs,
+        effect=grant.effect,
+        scope=grant.scope,
+        conversation_id=grant.conversation,
+        by=grant.by,
+        given_at=grant.given_at,
+        expires_at=grant.expires_at,
+    )
