@@ -125,6 +125,11 @@ class Stage:
         assert actions, f"no button {label!r} in {handle}"
         return await self.exchange.inbound.press(Pressed(room(handle), person, actions[-1]))
 
+    async def press_when_seen(self, handle: str, label: str, text: str) -> str:
+        """Presses it once a post in the room says `text`."""
+        await self.chat.seen(room(handle), text)
+        return await self.press(handle, label)
+
     async def shell(self, handle: str = "shell", origin: Origin = Origin.PEER) -> Caller:
         return await self.exchange.caller(f"default/{handle}", origin=origin, bound=None)
 
@@ -174,6 +179,7 @@ async def stage(
     clock: ManualClock | None = None,
     node: str = LOCAL,
     seed: int = 7,
+    confirm_in_chat: bool = True,
 ) -> AsyncIterator[Stage]:
     """Without `rules` everybody may do everything. Give the same store again to act a restart, and another `node`
     to act a second bridge."""
@@ -196,6 +202,7 @@ async def stage(
         limits=limits or Limits(stop_grace_s=0.05),
         tools={},
         node=NodeId(node),
+        confirm_in_chat=confirm_in_chat,
     )
     async with exchange:
         await exchange.start(sessions)
