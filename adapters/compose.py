@@ -62,6 +62,7 @@ async def bridge(
             randomness=system_randomness(),
             limits=settings.limits,
             tools={"TIELINE_HOME": str(settings.home)},
+            confirm_in_chat=settings.confirm_in_chat,
             health=telegram.health if telegram is not None else lambda: None,
         )
         control = ControlServer(

@@ -224,11 +224,15 @@ def undelivered_post(place: Place, reason: str) -> str:
     return f"What was for {place} could not be shown there: {short(reason, 300)}. It was sent nowhere else."
 
 
-def limit_notice(refused: Refused, sender: SessionId, recipient: str) -> str:
-    return (
+def limit_notice(
+    refused: Refused, sender: SessionId, recipient: str, picture: Sequence[tuple[SessionId, SessionId, int]]
+) -> str:
+    lines = [
         f"Stopped: {handle_of(sender)} → {recipient.rpartition('/')[2]} was refused "
         f"({refused.code}: {refused.reason}). This conversation between your agents goes no further by itself."
-    )
+    ]
+    lines += [f"· {handle_of(one)} → {handle_of(other)}: {counted(sent, 'message')}" for one, other, sent in picture]
+    return "\n".join(lines)
 
 
 def turn_failed(session: SessionId, detail: str, after: str) -> str:

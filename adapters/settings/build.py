@@ -37,6 +37,7 @@ def built(file: File, sources: Sources, home: Path, environ: Mapping[str, str], 
         agents={name: _agent(name, table) for name, table in file.agents.items()},
         sessions=tuple(_session(file.profile, handle, table, environ) for handle, table in file.sessions.items()),
         rules=tuple(_rule(index, table, sources) for index, table in enumerate(file.policy.rules)),
+        confirm_in_chat=file.policy.confirm_in_chat,
     )
 
 

@@ -75,6 +75,8 @@ class SessionSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
+    """`confirm_in_chat`: what a terminal would widen waits for an operator's word in a chat, where there is one."""
+
     home: Path
     profile: str
     store: StoreSettings
@@ -84,3 +86,4 @@ class Settings:
     agents: Mapping[str, AgentSettings]
     sessions: tuple[SessionSettings, ...]
     rules: tuple[Rule, ...]
+    confirm_in_chat: bool = True

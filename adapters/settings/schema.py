@@ -215,6 +215,7 @@ class RuleTable(Table):
 
 class PolicyTable(Table):
     rules: list[RuleTable] = []
+    confirm_in_chat: Truth = True
 
 
 def _limit(limit: DataclassField[Any]) -> Any:

@@ -48,7 +48,7 @@ class Buttons:
             case "discard":
                 return await self._control.discard(ident)
             case "more":
-                return await self._control.extend(ident)
+                return await self._control.extend(by, ident)
             case "answer":
                 ident, _, number = ident.rpartition(":")
                 return self._questions.answer(ident, int(number) if number.isdecimal() else -1)

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from bridge.audit import ActKind
+from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
 from bridge.flow.ledger import Ledger, Work
@@ -123,7 +125,7 @@ class Control:
 
         return await self._ledger.do(body)
 
-    async def extend(self, conversation_id: str) -> str:
+    async def extend(self, by: Caller, conversation_id: str) -> str:
         """A person lets a conversation go on. Returns what to tell that person."""
 
         async def body(work: Work) -> str:
@@ -133,6 +135,7 @@ class Control:
             more = work.limits.conversation_messages
             key = f"limit:{conversation.id}:{conversation.budget}"
             work.put(replace(conversation, budget=conversation.budget + more, told=False))
+            work.act(ActKind.EXTENDED, by, conversation.id, budget=conversation.budget + more)
             await work.revise(key, f"This conversation may have {more} more messages.")
             return f"{more} more messages."
 

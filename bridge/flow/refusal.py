@@ -1,5 +1,6 @@
 """What a refusal leaves behind: its decision, its step in the trace, and a word to the people concerned."""
 
+from collections import Counter
 from dataclasses import replace
 
 from bridge import wording
@@ -8,7 +9,7 @@ from bridge.caller import Caller
 from bridge.decision import Effect, Verdict
 from bridge.errors import Code, Refused
 from bridge.flow.ledger import Work
-from bridge.ids import Place
+from bridge.ids import ConversationId, Place, SessionId
 from bridge.loops import Standing
 from bridge.post import Button, PostKind
 from bridge.views import Send
@@ -31,9 +32,16 @@ async def refuse(work: Work, caller: Caller, send: Send, facts: Facts, refused: 
             f"limit:{conversation.id}:{conversation.budget}",
             conversation.place,
             PostKind.NOTICE,
-            wording.limit_notice(refused, facts.sender.id, send.to[:200]),
+            wording.limit_notice(refused, facts.sender.id, send.to[:200], await _picture(work, conversation.id)),
             buttons=(Button(f"Go on (+{work.limits.conversation_messages})", f"more:{conversation.id}"),),
         )
+
+
+async def _picture(work: Work, conversation: ConversationId) -> list[tuple[SessionId, SessionId, int]]:
+    """Who has sent how many messages to whom in a conversation, in the order in which they began."""
+    admitted = [one for one in await work.store.verdicts(conversation) if one.code is None and one.verbs]
+    sent = Counter((one.sender, SessionId(one.recipient)) for one in admitted)
+    return [(sender, recipient, count) for (sender, recipient), count in sent.items()]
 
 
 def refuse_early(work: Work, caller: Caller, send: Send, refused: Refused) -> Refused:
