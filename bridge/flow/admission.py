@@ -5,7 +5,7 @@ from dataclasses import replace
 from bridge.admission import PERSON_RULE, Facts, admit, digest, may_send, shape, verbs_of
 from bridge.caller import Caller
 from bridge.conversation import Pair, pair_of
-from bridge.decision import Decision, Effect, Verb, party
+from bridge.decision import Circumstances, Decision, Effect, Verb, party
 from bridge.errors import Code, Refused
 from bridge.flow.acceptance import accept, receipt_of
 from bridge.flow.causes import causes_of, mark_begun, place_for, replied_to
@@ -65,8 +65,8 @@ class Admission:
         facts = Facts(
             sender=sender,
             recipient=recipient,
-            visible=recipient is not None and self._visible(acting, sender, recipient),
-            decisions=self._decisions(acting, sender, recipient, send),
+            visible=recipient is not None and self._visible(acting, sender, recipient, work.now),
+            decisions=self._decisions(acting, sender, recipient, send, Circumstances(work.now, standing.conversation)),
             standing=standing,
             conversation=conversation,
             pair=pair,
@@ -125,19 +125,19 @@ class Admission:
                 return Origin.USER
         return Origin.PEER
 
-    def _visible(self, caller: Caller, sender: Session, recipient: Session) -> bool:
+    def _visible(self, caller: Caller, sender: Session, recipient: Session, now: float) -> bool:
         own = profile_of(recipient.id) == profile_of(sender.id)
         if recipient.id == sender.id or caller.origin is Origin.USER or (caller.person is not None and own):
             return True
-        return recipient.id in self._policy.visible(party(sender), [party(recipient)])
+        return recipient.id in self._policy.visible(party(sender), [party(recipient)], now)
 
     def _decisions(
-        self, caller: Caller, sender: Session, recipient: Session | None, send: Send
+        self, caller: Caller, sender: Session, recipient: Session | None, send: Send, context: Circumstances
     ) -> dict[Verb, Decision]:
         if recipient is None:
             return {}
         one, other = party(sender), party(recipient)
         if caller.origin is Origin.USER:
             by_person = Decision(Effect.ALLOW, PERSON_RULE, "a person who may talk at the recipient's place")
-            return {verb: self._policy.denied(one, other, verb) or by_person for verb in verbs_of(send)}
-        return {verb: self._policy.decide(one, other, verb) for verb in verbs_of(send)}
+            return {verb: self._policy.denied(one, other, verb, context) or by_person for verb in verbs_of(send)}
+        return {verb: self._policy.decide(one, other, verb, context) for verb in verbs_of(send)}

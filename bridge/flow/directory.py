@@ -238,7 +238,7 @@ class Directory:
         if viewer is None:
             return []
         every = [one for one in await self._ledger.store.sessions() if one.closed_at is None]
-        seen = self._policy.visible(party(viewer), [party(one) for one in every])
+        seen = self._policy.visible(party(viewer), [party(one) for one in every], self._ledger.clock.now())
         return [one.id for one in every if one.id in seen or one.id == viewer.id]
 
     async def _views(self, idents: Sequence[SessionId]) -> list[SessionView]:
