@@ -141,9 +141,10 @@ def test_an_answer_says_whose_it_is_and_whether_it_is_late_or_asks_back() -> Non
 
 
 def test_a_limit_says_who_was_stopped_and_by_what() -> None:
-    told = wording.limit_notice(Refused(Code.DEPTH_LIMIT, "too deep"), A, "default/b")
+    told = wording.limit_notice(Refused(Code.DEPTH_LIMIT, "too deep"), A, "default/b", [(A, B, 5), (B, A, 1)])
     assert "a → b" in told
     assert "depth_limit: too deep" in told
+    assert told.endswith("· a → b: 5 messages\n· b → a: 1 message")
 
 
 @pytest.mark.parametrize(("from_person", "who"), [(True, "your message"), (False, "the message of a")])

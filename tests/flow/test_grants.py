@@ -1,0 +1,262 @@
+"""What people grant while the bridge runs holds at once, ends by itself, and can be taken back (DESIGN §4)."""
+
+import pytest
+
+from bridge.audit import Act, ActKind
+from bridge.caller import Caller
+from bridge.decision import Effect, Verb
+from bridge.errors import Code, Refused
+from bridge.grant import Scope
+from bridge.message import Intent, Origin, State
+from bridge.ports.runtime import Prompt
+from tests.fakes.runtime import FakeAgent
+from tests.flow.stage import ALL, OPERATOR, USER, Stage, ident, room, rule, session, stage
+
+DESK, CAREER = session("desk"), session("career")
+NOTHING = [rule("default/nobody", "default/nobody")]
+OFFICE = room("office")
+
+
+async def person(on: Stage) -> Caller:
+    return await on.shell("shell", Origin.USER)
+
+
+async def acts(on: Stage) -> list[ActKind]:
+    page, _ = await on.exchange.oversight.audit(await person(on), None, 50)
+    return [one.act for one in reversed(page) if isinstance(one, Act)]
+
+
+async def test_a_grant_makes_two_sessions_see_each_other_and_send_until_it_is_revoked() -> None:
+    async with stage(DESK, CAREER, rules=NOTHING, confirm_in_chat=False) as on:
+        assert (await on.refused("career")).code is Code.UNKNOWN_SESSION
+        grant = await on.exchange.oversight.grant(await person(on), "shell", "career", ALL, Scope.PAIR)
+        assert (await on.send("career", "hello", wake=False)).state is State.QUEUED
+        views, _ = await on.exchange.sessions(await on.shell(), False)
+        assert ident("career") in [view.id for view in views]
+        await on.exchange.oversight.revoke(await person(on), grant.id)
+        assert (await on.refused("career")).code is Code.UNKNOWN_SESSION
+        assert await acts(on) == [ActKind.GRANTED, ActKind.REVOKED]
+
+
+async def test_it_is_live_for_a_turn_that_runs() -> None:
+    async with stage(DESK, CAREER, rules=NOTHING, confirm_in_chat=False) as on:
+        heard: list[str] = []
+
+        async def behaviour(agent: FakeAgent, prompt: Prompt) -> str:
+            for grants in (False, True):
+                if grants:
+                    await on.exchange.oversight.grant(await person(on), "desk", "career", ALL, Scope.PAIR)
+                try:
+                    heard.append((await on.tools(agent).send("career", "now?", wake=False)).state.value)
+                except Refused as refused:
+                    heard.append(refused.code.value)
+            return "done"
+
+        on.agent("desk", behaviour)
+        await on.say("desk", "go")
+        await on.chat.seen(room("desk"), "done")
+        assert heard == ["unknown_session", "queued"]
+
+
+async def test_it_ends_by_itself() -> None:
+    async with stage(DESK, CAREER, rules=NOTHING, confirm_in_chat=False) as on:
+        await on.exchange.oversight.grant(await person(on), "shell", "career", ALL, Scope.PAIR, life_s=60)
+        await on.clock.advance(59)
+        await on.send("career", "in time", wake=False)
+        await on.clock.advance(1)
+        assert (await on.refused("career")).code is Code.UNKNOWN_SESSION
+
+
+async def test_one_for_once_is_used_up_by_the_message_that_it_admits() -> None:
+    async with stage(DESK, CAREER, rules=NOTHING, confirm_in_chat=False) as on:
+        await on.exchange.oversight.grant(await person(on), "shell", "career", ALL, Scope.ONCE)
+        assert (await on.refused("career", "x" * 9_000)).code is Code.TOO_LARGE
+        await on.send("career", "the one", wake=False)
+        assert (await on.refused("career")).code is Code.UNKNOWN_SESSION
+        assert await on.exchange.oversight.grants(await person(on)) == []
+
+
+async def test_a_deny_holds_against_every_rule_and_for_people_too() -> None:
+    async with stage(DESK, CAREER) as on:
+        await on.exchange.oversight.grant(
+            await person(on), "shell", "career", [Verb.ASK], Scope.PAIR, effect=Effect.DENY
+        )
+        assert (await on.refused("career")).code is Code.NOT_PERMITTED
+        assert (await on.refused("career", caller=await person(on))).code is Code.NOT_PERMITTED
+        assert (await on.send("career", "told", wake=False, intent=Intent.INFORM)).state is State.QUEUED
+
+
+async def test_only_a_person_grants_and_what_was_tried_is_in_the_audit() -> None:
+    async with stage(DESK, CAREER, rules=NOTHING) as on:
+        oversight, program = on.exchange.oversight, await on.shell()
+        for attempt in (
+            oversight.grant(program, "shell", "career", ALL, Scope.PAIR),
+            oversight.revoke(program, "x"),
+            oversight.grants(program),
+            oversight.approvals(program),
+            oversight.pause(program),
+            oversight.resume(program),
+            oversight.audit(program, None, 9),
+        ):
+            with pytest.raises(Refused) as refused:
+                await attempt
+            assert refused.value.code is Code.NOT_PERMITTED
+        assert await acts(on) == [ActKind.REFUSED] * 7
+
+
+@pytest.mark.parametrize(("sender", "recipient"), [("nobody", "career"), ("shell", "nobody"), ("tag:a", "career")])
+async def test_a_grant_for_a_pair_takes_two_sessions_that_there_are(sender: str, recipient: str) -> None:
+    async with stage(DESK, CAREER, confirm_in_chat=False) as on:
+        with pytest.raises(Refused) as refused:
+            await on.exchange.oversight.grant(await person(on), sender, recipient, ALL, Scope.PAIR)
+        assert refused.value.code is Code.INVALID_REQUEST
+
+
+async def test_what_a_shell_would_grant_waits_for_an_operators_word_where_there_is_a_chat() -> None:
+    async with stage(DESK, CAREER, rules=NOTHING) as on:
+        for _ in range(2):  # asked twice, it is one wish
+            view = await on.exchange.oversight.grant(await person(on), "shell", "career", ALL, Scope.PAIR)
+            assert view.waits_for == (OFFICE,)
+        asked = await on.chat.seen(OFFICE, "default/shell → default/career")
+        assert [button.label for button in asked.buttons] == ["Accept", "Refuse"]
+        assert (await on.refused("career")).code is Code.UNKNOWN_SESSION
+        assert "only an operator" in await on.press("office", "Accept", USER)
+        assert await on.press("office", "Accept") == "Accepted."
+        await on.send("career", "hello", wake=False)
+        (grant,) = await on.exchange.oversight.grants(await person(on))
+        assert grant.by == OPERATOR.id
+
+
+async def test_a_wish_that_is_refused_or_too_old_grants_nothing() -> None:
+    async with stage(DESK, CAREER, rules=NOTHING) as on:
+        for told in ("refused by room:1", "expired"):
+            await on.exchange.oversight.grant(await person(on), "shell", "career", ALL, Scope.PAIR)
+            await on.chat.seen(OFFICE, "asks for a grant")
+            if told == "expired":
+                await on.clock.advance(1_800)
+            else:
+                await on.press("office", "Refuse")
+            gone = await on.chat.seen(OFFICE, told)
+            assert not gone.buttons
+            assert (await on.refused("career")).code is Code.UNKNOWN_SESSION
+        assert await on.exchange.oversight.grants(await person(on)) == []
+
+
+async def test_what_a_shell_forbids_holds_at_once_and_only_a_chat_allows_it_again() -> None:
+    async with stage(DESK, CAREER) as on:
+        view = await on.exchange.oversight.grant(
+            await person(on), "shell", "career", ALL, Scope.PAIR, effect=Effect.DENY
+        )
+        assert (await on.refused("career")).code is Code.NOT_PERMITTED
+        with pytest.raises(Refused):
+            await on.exchange.oversight.revoke(await person(on), view.id)
+        await on.say("career", f"/policy revoke {view.id}")
+        await on.chat.seen(room("career"), "Revoked: default/shell may not")
+        await on.send("career", "again", wake=False)
+
+
+# In a topic
+
+
+async def test_an_operator_allows_and_forbids_in_a_topic() -> None:
+    async with stage(DESK, CAREER, rules=NOTHING) as on:
+        await on.say("career", "/allow desk for 8h")
+        told = await on.chat.seen(room("career"), "From now on: default/desk may discover, send, ask, wake")
+        assert "until 20" in told.text
+        desk = Caller(ident("desk"), Origin.PEER, bound=True)
+        assert (await on.send("career", "hello", caller=desk, wake=False)).state is State.QUEUED
+        await on.say("career", "/deny desk")
+        await on.chat.seen(room("career"), "default/desk may not")
+        assert (await on.refused("career", caller=desk)).code is Code.UNKNOWN_SESSION
+        await on.say("career", "/policy")
+        listed = await on.chat.seen(room("career"), "(by room:1; ")
+        assert "default/career" in listed.text
+
+
+@pytest.mark.parametrize(
+    "said", ["/allow", "/allow nobody", "/allow desk for ever", "/policy dance", "/policy revoke x"]
+)
+async def test_what_makes_no_sense_is_told_and_grants_nothing(said: str) -> None:
+    async with stage(DESK, CAREER) as on:
+        await on.say("career", said)
+        await on.chat.seen(room("career"), "Not done")
+        assert await on.exchange.oversight.grants(await person(on)) == []
+
+
+@pytest.mark.parametrize("said", ["/allow desk", "/deny desk", "/policy pause", "/policy"])
+async def test_others_than_operators_may_not(said: str) -> None:
+    async with stage(DESK, CAREER) as on:
+        await on.say("career", said, USER)
+        await on.chat.seen(room("career"), "is for operators")
+
+
+# The switch
+
+
+async def test_a_pause_stops_all_traffic_between_agents_and_what_comes_waits() -> None:
+    async with stage(DESK, CAREER) as on:
+        heard: list[str] = []
+
+        async def behaviour(agent: FakeAgent, prompt: Prompt) -> str:
+            heard.extend(mail.text for mail in (await on.tools(agent).receive()).messages)
+            return "done"
+
+        on.agent("career", behaviour)
+        await on.say("desk", "/policy pause")
+        await on.chat.seen(room("desk"), "No agent reaches another")
+        receipt = await on.send("career", "from an agent")
+        await on.send("career", "for information", wake=False, intent=Intent.INFORM)
+        assert receipt.state is State.QUEUED
+        await on.chat.seen(room("career"), "all traffic between agents is paused by room:1")
+        await on.quiet()
+        assert heard == []
+        await on.say("career", "a person's own words")
+        await on.chat.seen(room("career"), "done")
+        assert heard == []
+        await on.say("desk", "/policy resume")
+        await on.quiet()
+        assert heard == ["from an agent", "for information"]
+        assert (await on.message(receipt.message_id)).settled_at is not None
+        assert await acts(on) == [ActKind.PAUSED, ActKind.RESUMED]
+
+
+async def test_a_pause_survives_a_restart() -> None:
+    async with stage(DESK, CAREER) as on:
+        await on.exchange.oversight.pause(await person(on))
+        store, clock = on.store, on.clock
+    async with stage(DESK, CAREER, store=store, clock=clock) as on:
+        receipt = await on.send("career", "waits")
+        await on.quiet()
+        assert (await on.message(receipt.message_id)).state is State.QUEUED
+        await on.exchange.oversight.resume(await person(on))
+        await on.quiet()
+        assert on.runtime.prompts
+
+
+async def test_what_a_pause_holds_back_from_a_terminal_comes_after_it() -> None:
+    async with stage(DESK, session("tool", agent=None)) as on:
+        tool = await on.shell("tool")
+        await on.exchange.oversight.pause(await person(on))
+        await on.send("tool", "for the terminal", wake=False)
+        assert (await on.exchange.receive(tool, 9)).messages == ()
+        assert await on.exchange.inbox(tool, None, take=True) == []
+        await on.exchange.oversight.resume(await person(on))
+        assert [mail.text for mail in (await on.exchange.receive(tool, 9)).messages] == ["for the terminal"]
+
+
+# The audit
+
+
+async def test_the_audit_is_read_a_page_at_a_time_and_holds_refusals_too() -> None:
+    async with stage(DESK, CAREER, rules=NOTHING, confirm_in_chat=False) as on:
+        await on.refused("career")
+        await on.exchange.oversight.grant(await person(on), "shell", "career", ALL, Scope.PAIR)
+        await on.send("career", "hello", wake=False)
+        kinds: list[str] = []
+        before: str | None = None
+        while True:
+            page, before = await on.exchange.oversight.audit(await person(on), before, 1)
+            kinds += [type(one).__name__ for one in page]
+            if before is None:
+                break
+        assert kinds == ["Verdict", "Act", "Verdict"]
