@@ -1,10 +1,12 @@
 """A home with a real bridge process, real agent processes and the real shell commands."""
 
 import asyncio
+import fcntl
 import json
 import os
 import signal
 import sys
+import termios
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -161,11 +163,36 @@ class Home:
             stderr=asyncio.subprocess.PIPE,
         )
 
+    async def typed(self, *arguments: str) -> Ran:
+        """The same as a person would type it: in a terminal of its own."""
+        master, slave = os.openpty()
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *TIELINE,
+                *arguments,
+                env=self.environ,
+                stdin=slave,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+                preexec_fn=_take_terminal,
+            )
+            async with asyncio.timeout(PATIENCE_S):
+                out, err = await process.communicate()
+        finally:
+            os.close(slave)
+            os.close(master)
+        return Ran(process.returncode or 0, out.decode(), err.decode())
+
     async def ask(self, to: str, text: str, *, timeout: float = 20) -> Ran:
         return await self.tieline("ask", to, text, "--timeout", str(timeout), "--json")
 
     def _record(self, name: str) -> Path:
         return self.path / f"{name}.frames.jsonl"
+
+
+def _take_terminal() -> None:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 async def exist(*paths: Path) -> None:
