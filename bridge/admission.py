@@ -30,8 +30,10 @@ PERSON_RULE = "person"
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the later steps know. `decisions` has one for each verb of the request; `open_requests` and
-    `inbox` are counts before this message; `circle` says that waiting would close a circle of waits."""
+    """What the later steps know. `decisions` has one for each verb of the request. `inbox`, `open_requests` and
+    `today`, which is that of the whole profile, are counts before this message. `circle` says that waiting would close
+    a circle of waits, and `attended` that somebody is there who could approve it.
+    """
 
     sender: Session
     recipient: Session | None
@@ -42,6 +44,7 @@ class Facts:
     pair: Pair
     inbox: int
     open_requests: int
+    today: int
     circle: bool
     attended: bool
     now: float
@@ -161,6 +164,13 @@ def admit(caller: Caller, send: Send, facts: Facts, limits: Limits) -> Refused |
                 Code.RATE_LIMITED,
                 f"these two sessions sent each other {limits.pair_messages} messages in {limits.pair_window_s:g} s",
                 rule="limits.pair_messages",
+            )
+        if caller.origin is not Origin.USER and facts.today >= limits.profile_messages_day:
+            return Refused(
+                Code.RATE_LIMITED,
+                f"the sessions of this profile have sent their {limits.profile_messages_day} messages of today",
+                rule="limits.profile_messages_day",
+                remedy="Wait until tomorrow (UTC), or raise the limit in tieline.toml.",
             )
         return None
 

@@ -16,6 +16,7 @@ class Limits:
     pair_messages: int = 20
     pair_window_s: float = 60
     pair_rest_s: float = 60
+    profile_messages_day: int = 10_000
     message_life_s: float = 7 * 86_400
     held_life_s: float = 30 * 60
     retention_s: float = 30 * 86_400

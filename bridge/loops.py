@@ -72,6 +72,11 @@ def overrun(sender: SessionId, standing: Standing, limits: Limits) -> Refused | 
     return None
 
 
+def day_of(now: float) -> int:
+    """The day of a profile's quota, since 1970 and in UTC."""
+    return int(now // 86_400)
+
+
 def closes_circle(waits: Mapping[SessionId, Set[SessionId]], asker: SessionId, asked: SessionId) -> bool:
     """Whether `asked` waits, directly or through others, for `asker`, given who is blocked on whom."""
     seen: set[SessionId] = set()

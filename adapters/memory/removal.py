@@ -31,6 +31,10 @@ def remove(tables: Tables, before: float, keys_before: float) -> int:
         old = [key_of(row) for row in tables.every(kind) if rule.over(row)]
         tables.remove(kind, old)
         removed += len(old)
+    for day, profile in [*tables.sent_on]:
+        if (day + 1) * 86_400 <= before:
+            del tables.sent_on[day, profile]
+            removed += 1
     return removed
 
 

@@ -12,7 +12,7 @@ from bridge.conversation import Conversation, Pair, pair_of
 from bridge.decision import Verdict
 from bridge.errors import Code, Refused
 from bridge.grant import Grant, GrantId
-from bridge.ids import LAST_ID, ConversationId, MessageId, Place, SessionId, TurnId, receiver, scheme_of
+from bridge.ids import LAST_ID, ConversationId, MessageId, Place, SessionId, TurnId, profile_of, receiver, scheme_of
 from bridge.intake import Update
 from bridge.message import Intent, Message, State, in_line
 from bridge.ports.store import Change, Key, Parties
@@ -65,7 +65,7 @@ class MemoryStore:
             Binding, lambda bound: bound.session == session, by=lambda bound: (bound.bound_at, bound.place)
         )
 
-    async def parties(self, sender: SessionId, recipient: SessionId | None) -> Parties:
+    async def parties(self, sender: SessionId, recipient: SessionId | None, day: int) -> Parties:
         to = recipient or SessionId("")
         return Parties(
             sender=await self.session(sender),
@@ -76,6 +76,7 @@ class MemoryStore:
             busy=await self.live_turn(to) is not None,
             places=await self.places(to),
             sender_places=await self.places(sender),
+            today=await self.sent_on(profile_of(sender), day),
         )
 
     # Messages
@@ -236,6 +237,9 @@ class MemoryStore:
 
     async def pair(self, a: SessionId, b: SessionId) -> Pair | None:
         return self._one(Pair, (a, b))
+
+    async def sent_on(self, profile: str, day: int) -> int:
+        return self._open().sent_on[day, profile]
 
     # Outbox and intake
     async def post(self, key: str) -> Post | None:

@@ -1,7 +1,7 @@
 """What the store in memory keeps, and how a change is checked as a whole before it is applied."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass, replace
 from functools import cache
@@ -17,7 +17,7 @@ from bridge.grant import Grant, Scope
 from bridge.ids import SessionId
 from bridge.intake import Update
 from bridge.message import Message, State
-from bridge.ports.store import Change, Entity, InboxRoom, Key
+from bridge.ports.store import Change, DayQuota, Entity, InboxRoom, Key
 from bridge.post import Post
 from bridge.regime import Regime
 from bridge.request import Request
@@ -38,6 +38,8 @@ class Tables:
     def __init__(self) -> None:
         self._kept: defaultdict[type, dict[object, Any]] = defaultdict(dict)
         self._index = Index()
+        self.sent_on: Counter[tuple[int, str]] = Counter()
+        """What `DayQuota` counts, by day and profile."""
 
     def get(self, kind: type[_T], key: object) -> _T | None:
         found: _T | None = self._kept[kind].get(key)
@@ -70,6 +72,7 @@ class Tables:
         self._check_room(change, written)
         for place in change.unbound:
             self._kept[Binding].pop(place, None)
+        self.sent_on.update((one.day, one.profile) for one in change.checks if isinstance(one, DayQuota))
         for kind, rows in written.items():
             kept = self._kept[kind]
             for key, row in rows.items():
@@ -117,6 +120,8 @@ class Tables:
             if isinstance(check, InboxRoom):
                 messages = self._after(Message, check.session, written)
                 size = _inbox_size(one for one in messages if one.recipient == check.session)
+            elif isinstance(check, DayQuota):
+                size = self.sent_on[check.day, check.profile] + 1
             else:
                 size = sum(one.open and one.asker == check.asker for one in self._after(Request, GOING, written))
             if size > check.limit:

@@ -242,5 +242,9 @@ VALUES (:id, :at, :step, :session, :message, :conversation, :cause, :detail);
 INSERT INTO acts (id, at, act, by, origin, via, subject, detail)
 VALUES (:id, :at, :act, :by, :origin, :via, :subject, :detail);
 
+-- name: count_one_more
+INSERT INTO quotas (profile, day, sent) VALUES (:profile, :day, 1)
+ON CONFLICT (day, profile) DO UPDATE SET sent = sent + 1;
+
 -- name: unbind
 DELETE FROM bindings WHERE place = :place;

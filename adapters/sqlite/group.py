@@ -27,7 +27,7 @@ _FAULTS = (
 
 class Group(NamedTuple):
     plans: Sequence[Plan]
-    deletes: Sequence[tuple[str, Row]]
+    first: Sequence[tuple[str, Row]]
     writes: Sequence[Run]
     guards: Sequence[tuple[str, Row, int]]
     limits: dict[tuple[str, Row], int]
@@ -38,7 +38,7 @@ class Group(NamedTuple):
         updates: dict[Write, list[Row]] = {}
         inserts: dict[Write, list[Row]] = {}
         limits: dict[tuple[str, Row], int] = {}
-        deletes: list[tuple[str, Row]] = []
+        first: list[tuple[str, Row]] = []
         guards: dict[tuple[str, Row, int], None] = {}
         for one in plans:
             for write, row in one.updates:
@@ -47,12 +47,12 @@ class Group(NamedTuple):
                 inserts.setdefault(write, []).append(row)
             for count, key, limit in one.checks:
                 limits[count, key] = min(limit, limits.get((count, key), limit))
-            deletes += one.deletes
+            first += one.first
             guards.update(dict.fromkeys(one.guards))
         writes: list[Run] = []
         for write, rows in (*updates.items(), *inserts.items()):
             writes += write.runs(rows)
-        return cls(plans, deletes, writes, [*guards], limits)
+        return cls(plans, first, writes, [*guards], limits)
 
     def store(self, connection: sqlite3.Connection) -> list[Exception | None]:
         """Stores the plans, each as a whole or not at all: what is wrong with each, in order.
@@ -72,7 +72,7 @@ class Group(NamedTuple):
         them."""
         if len(self.plans) == 1:
             _check_guards(connection, self.guards)
-        for statement, row in self.deletes:
+        for statement, row in self.first:
             connection.execute(statement, row)
         for run in self.writes:
             if connection.execute(run.statement, run.values).rowcount != run.rows:

@@ -7,16 +7,17 @@ from typing import Any, NamedTuple
 
 from adapters.sqlite.queries import SQL, numbered
 from adapters.sqlite.write import Row, Write
-from bridge.ports.store import Change, Check, InboxRoom
+from bridge.ids import Place
+from bridge.ports.store import Change, Check, DayQuota, InboxRoom, OpenRequests
 
 
 class Plan(NamedTuple):
     """The statements of a change, each with its row. An update must hit exactly one row, a guard's version must be the
-    one that is named, and a check's count at most its limit. `updates` come before `inserts`, so that a change may
-    end a session's turn and begin its next, whatever the order of its puts."""
+    one that is named, and a check's count at most its limit. What needs no version comes `first`; `updates` come before
+    `inserts`, so that a change may end a session's turn and begin its next, whatever the order of its puts."""
 
     guards: Sequence[tuple[str, Row, int]]
-    deletes: Sequence[tuple[str, Row]]
+    first: Sequence[tuple[str, Row]]
     updates: Sequence[tuple[Write, Row]]
     inserts: Sequence[tuple[Write, Row]]
     checks: Sequence[tuple[str, Row, int]]
@@ -38,7 +39,7 @@ def plan(change: Change) -> Plan:
         inserts.append((insert, insert.row(record)))
     return Plan(
         [_guard(entity) for entity in unchanged] if unchanged else (),
-        [(_UNBIND, (place,)) for place in unbound] if unbound else (),
+        _before(unbound, checks) if unbound or checks else (),
         updates,
         inserts,
         [_count(check) for check in checks] if checks else (),
@@ -46,9 +47,18 @@ def plan(change: Change) -> Plan:
 
 
 def _count(check: Check) -> tuple[str, Row, int]:
-    if isinstance(check, InboxRoom):
-        return _INBOX_SIZE, (check.session,), check.limit
-    return _OPEN_REQUESTS, (check.asker,), check.limit
+    match check:
+        case InboxRoom():
+            return _INBOX_SIZE, (check.session,), check.limit
+        case OpenRequests():
+            return _OPEN_REQUESTS, (check.asker,), check.limit
+        case DayQuota():
+            return _SENT_ON, (check.profile, check.day), check.limit
+
+
+def _before(unbound: Sequence[Place], checks: Sequence[Check]) -> list[tuple[str, Row]]:
+    counted = [(_ONE_MORE, (one.profile, one.day)) for one in checks if isinstance(one, DayQuota)]
+    return [*((_UNBIND, (place,)) for place in unbound), *counted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +85,5 @@ def _guard(entity: Any) -> tuple[str, Row, int]:
 _UNBIND = numbered(SQL["unbind"])
 _INBOX_SIZE = numbered(SQL["inbox_size"])
 _OPEN_REQUESTS = numbered(SQL["open_request_count"])
+_SENT_ON = numbered(SQL["sent_on"])
+_ONE_MORE = numbered(SQL["count_one_more"])

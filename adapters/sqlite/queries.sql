@@ -178,6 +178,9 @@ SELECT * FROM conversations WHERE id = :conversation;
 -- name: pair
 SELECT * FROM pairs WHERE a = :a AND b = :b;
 
+-- name: sent_on
+SELECT sent FROM quotas WHERE profile = :profile AND day = :day;
+
 -- name: post
 SELECT * FROM posts WHERE key = :key;
 

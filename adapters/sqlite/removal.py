@@ -28,6 +28,7 @@ _KINDS: dict[str, tuple[float | str, _Bound]] = {
     "grants": ("", _old),
     "approvals": ("", _old),
     "acts": ("", _old),
+    "quotas": (-1, lambda before, keys_before: before // 86_400),
     "pairs": ("", lambda before, keys_before: "\U0010ffff"),
 }
 """Where each kind begins and ends, in its own order. What belongs to a message comes after all messages."""

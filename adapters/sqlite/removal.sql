@@ -126,3 +126,9 @@ SELECT max(id), count(*) FROM (SELECT id FROM acts WHERE id > :after AND id <= :
 
 -- name: remove_acts
 DELETE FROM acts WHERE id > :after AND id <= :last AND at <= :before;
+
+-- name: next_quotas
+SELECT max(day), count(*) FROM (SELECT day FROM quotas WHERE day > :after AND day <= :until ORDER BY day LIMIT :limit);
+
+-- name: remove_quotas
+DELETE FROM quotas WHERE day > :after AND day <= :last AND (day + 1) * 86400.0 <= :before;

@@ -21,7 +21,7 @@ from bridge.conversation import Conversation, Pair, pair_of
 from bridge.decision import Verdict
 from bridge.errors import Code, Refused
 from bridge.grant import Grant, GrantId
-from bridge.ids import LAST_ID, ConversationId, MessageId, Place, SessionId, TurnId, receiver
+from bridge.ids import LAST_ID, ConversationId, MessageId, Place, SessionId, TurnId, profile_of, receiver
 from bridge.intake import Update
 from bridge.message import Message
 from bridge.ports.store import Change, Key, Parties
@@ -108,7 +108,7 @@ class SqliteStore:
     async def places(self, session: SessionId) -> list[Binding]:
         return await self._reader.all(Binding, "places", session=session)
 
-    async def parties(self, sender: SessionId, recipient: SessionId | None) -> Parties:
+    async def parties(self, sender: SessionId, recipient: SessionId | None, day: int) -> Parties:
         to = recipient or SessionId("")
         a, b = pair_of(sender, to)
         return await self._reader.visit(
@@ -121,6 +121,7 @@ class SqliteStore:
                 busy=look.one(Turn, "live_turn", session=to) is not None,
                 places=look.all(Binding, "places", session=to),
                 sender_places=look.all(Binding, "places", session=sender),
+                today=look.value("sent_on", profile=profile_of(sender), day=day) or 0,
             )
         )
 
@@ -214,6 +215,10 @@ class SqliteStore:
 
     async def pair(self, a: SessionId, b: SessionId) -> Pair | None:
         return await self._reader.one(Pair, "pair", a=a, b=b)
+
+    async def sent_on(self, profile: str, day: int) -> int:
+        sent: int | None = await self._reader.value("sent_on", profile=profile, day=day)
+        return sent or 0
 
     # Outbox and intake
     async def post(self, key: str) -> Post | None:

@@ -11,9 +11,10 @@ from bridge.flow.causes import served
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.holding import hold
 from bridge.flow.ledger import Work
-from bridge.ids import ConversationId, MessageId, Place
+from bridge.ids import ConversationId, MessageId, Place, profile_of
+from bridge.loops import day_of
 from bridge.message import Intent, Message, Origin, State, in_line
-from bridge.ports.store import InboxRoom, Key, OpenRequests, Parties
+from bridge.ports.store import DayQuota, InboxRoom, Key, OpenRequests, Parties
 from bridge.post import PostKind
 from bridge.request import Request
 from bridge.trace import StepKind
@@ -71,6 +72,7 @@ async def accept(
     work.put(replace(conversation, messages=conversation.messages + 1))
     if caller.origin is not Origin.USER:
         work.put(facts.pair.after_one_more(now, work.limits))
+        work.check(DayQuota(profile_of(sender.id), day_of(now), work.limits.profile_messages_day))
     if not held:
         work.check(InboxRoom(recipient.id, work.limits.inbox))
     if send.intent is Intent.REQUEST:

@@ -16,7 +16,7 @@ from bridge.flow.ledger import Ledger, Work
 from bridge.flow.refusal import refuse, refuse_early
 from bridge.grant import GrantId, Scope
 from bridge.ids import SessionId, address, profile_of
-from bridge.loops import stand
+from bridge.loops import day_of, stand
 from bridge.message import Origin
 from bridge.ports.policy import Policy
 from bridge.session import Binding, Session
@@ -47,7 +47,7 @@ class Admission:
 
     async def _admit(self, work: Work, caller: Caller, send: Send, circle: bool) -> Receipt | Refused:
         to = address(send.to.strip(), profile_of(caller.session))
-        parties = await work.store.parties(caller.session, to)
+        parties = await work.store.parties(caller.session, to, day_of(work.now))
         sender, recipient = parties.sender, parties.recipient
         if sender is None:
             return Refused(Code.UNKNOWN_SESSION, "the sending session does not exist")
@@ -77,6 +77,7 @@ class Admission:
             pair=pair,
             inbox=parties.inbox,
             open_requests=parties.open_requests,
+            today=parties.today,
             circle=circle,
             attended=any(work.ledger.attended(one.place) for one in parties.places),
             now=work.now,
@@ -84,7 +85,7 @@ class Admission:
         decision = admit(acting, send, facts, work.limits)
         place = place_for(work, caller, turn, parties.sender_places)
         if isinstance(decision, Refused):
-            if decision.code is Code.RATE_LIMITED:
+            if decision.rule == "limits.pair_messages":
                 work.put(pair.after_one_more(work.now, work.limits))
             await refuse(work, acting, send, facts, decision, place)
             return decision

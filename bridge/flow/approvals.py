@@ -20,7 +20,7 @@ from bridge.flow.ledger import Ledger, Work
 from bridge.flow.settlement import settle, show_status
 from bridge.grant import Grant, Scope
 from bridge.ids import ConversationId, MessageId, profile_of
-from bridge.loops import Standing
+from bridge.loops import Standing, day_of
 from bridge.message import Intent, Message, Outcome, State, in_line
 from bridge.ports.store import InboxRoom
 from bridge.trace import StepKind
@@ -103,7 +103,7 @@ class Approvals:
 
     async def _release(self, work: Work, by: Caller, message: Message, scope: Scope, given: list[Grant]) -> bool:
         """False where it had to be refused by the rules of now."""
-        parties = await work.store.parties(message.sender, message.recipient)
+        parties = await work.store.parties(message.sender, message.recipient, day_of(work.now))
         sender = parties.sender
         if sender is None:
             raise unknown_message()
@@ -124,6 +124,7 @@ class Approvals:
             pair=parties.pair or Pair(*pair_of(message.sender, message.recipient)),
             inbox=parties.inbox,
             open_requests=0,
+            today=0,  # it was counted when it was admitted
             circle=False,
             attended=True,
             now=work.now,

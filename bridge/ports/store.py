@@ -59,7 +59,16 @@ class OpenRequests:
     limit: int
 
 
-Check = InboxRoom | OpenRequests
+@dataclass(frozen=True, slots=True)
+class DayQuota:
+    """Counts one more message of `profile` on `day` (since 1970, in UTC), and holds if those are at most `limit`."""
+
+    profile: str
+    day: int
+    limit: int
+
+
+Check = InboxRoom | OpenRequests | DayQuota
 
 
 class Change(NamedTuple):
@@ -100,7 +109,7 @@ def _is_new(entity: Entity) -> bool:
 @dataclass(frozen=True, slots=True)
 class Parties:
     """What an admission looks at of the two that it is between. `inbox`, `places` and `busy` (it has a live turn) are
-    the recipient's, `open_requests` the sender's."""
+    the recipient's, `open_requests` the sender's, and `today` is what its profile has sent on that day."""
 
     sender: Session | None
     recipient: Session | None
@@ -110,6 +119,7 @@ class Parties:
     busy: bool
     places: list[Binding]
     sender_places: list[Binding]
+    today: int
 
 
 class Store(Protocol):
@@ -144,8 +154,8 @@ class Store(Protocol):
         until the message is older than `keys_before`, so that a sender who tries again late does not send twice.
 
         Ended turns go but the newest of each session, handled updates but the last of each source, posts that are
-        not pending, conversations of which no step is left, pairs without traffic, grants that are over, closed
-        approvals, and the records of refusals and of what people did.
+        not pending, conversations of which no step is left, pairs without traffic, counts of days, grants that are
+        over, closed approvals, and the records of refusals and of what people did.
         """
         ...
 
@@ -166,7 +176,7 @@ class Store(Protocol):
         """The places bound to it, the oldest first."""
         ...
 
-    async def parties(self, sender: SessionId, recipient: SessionId | None) -> Parties:
+    async def parties(self, sender: SessionId, recipient: SessionId | None, day: int) -> Parties:
         """The same as the reads of each by itself give, at once. Without a recipient there is nothing of it."""
         ...
 
@@ -269,6 +279,10 @@ class Store(Protocol):
     async def conversation(self, conversation: ConversationId) -> Conversation | None: ...
 
     async def pair(self, a: SessionId, b: SessionId) -> Pair | None: ...
+
+    async def sent_on(self, profile: str, day: int) -> int:
+        """How many messages `DayQuota` has counted."""
+        ...
 
     # Outbox and intake
     async def post(self, key: str) -> Post | None: ...

@@ -3,6 +3,7 @@
 import asyncio
 import tempfile
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Coroutine, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from adapters.sqlite.store import open_store
 from bridge.errors import Conflict
 from bridge.ids import Place, SessionId, TurnId, receiver
 from bridge.message import DELIVERY, Intent, Message, Origin, Outcome, State
-from bridge.ports.store import Change, Check, Entity, InboxRoom, Key, OpenRequests, Store
+from bridge.ports.store import Change, Check, DayQuota, Entity, InboxRoom, Key, OpenRequests, Store
 from bridge.post import Post, PostKind, PostState
 from bridge.request import Answer, Request
 from bridge.session import Binding
@@ -100,6 +101,7 @@ ENTITIES = st.one_of(messages(), requests(), turns(), posts(), bindings())
 CHECKS = st.one_of(
     st.builds(InboxRoom, st.sampled_from(SESSIONS), st.integers(0, 3)),
     st.builds(OpenRequests, st.sampled_from(SESSIONS), st.integers(0, 3)),
+    st.builds(DayQuota, st.just("default"), st.sampled_from([7, 8]), st.integers(0, 3)),
 )
 KEYS = st.builds(Key, st.sampled_from(SESSIONS), st.sampled_from("ab"), st.just("digest"), st.just(message("m-1").id))
 STALENESS = st.sampled_from([0, 0, 0, 0, 0, 1, -1])
@@ -116,6 +118,7 @@ class Model:
     def __init__(self) -> None:
         self.rows: dict[tuple[str, str], Entity] = {}
         self.keys: dict[tuple[str, str], Key] = {}
+        self.sent: Counter[tuple[str, int]] = Counter()
 
     def version(self, entity: Entity) -> int:
         stored = self.rows.get(name(entity))
@@ -129,6 +132,7 @@ class Model:
         places = {f"{place}" for place in change.unbound}
         then.rows = {key: row for key, row in self.rows.items() if key[0] != "Binding" or key[1] not in places}
         then.keys = dict(self.keys)
+        then.sent = self.sent + Counter((one.profile, one.day) for one in change.checks if isinstance(one, DayQuota))
         for entity in change.puts:
             if then.version(entity) != entity.version:
                 return None
@@ -152,7 +156,9 @@ class Model:
     def count(self, check: Check) -> int:
         if isinstance(check, OpenRequests):
             return sum(one.open and one.asker == check.asker for one in self.all(Request))
-        return sum(one.takes_room for one in self.unsettled() if one.recipient == check.session)
+        if isinstance(check, InboxRoom):
+            return sum(one.takes_room for one in self.unsettled() if one.recipient == check.session)
+        return self.sent[check.profile, check.day]
 
     def all(self, kind: type[_T]) -> list[_T]:
         return [row for row in self.rows.values() if isinstance(row, kind)]
@@ -270,6 +276,8 @@ class StoreMachine(RuleBasedStateMachine):
             assert await store.read_by(session, 20.0) == sorted(late, key=lambda one: (one.read_at, one.id))
             for key in "ab":
                 assert await store.key(session, key) == model.keys.get((session, key))
+        for day in (7, 8):
+            assert await store.sent_on("default", day) == model.sent["default", day]
         await self.compare_across_sessions()
 
     async def compare_across_sessions(self) -> None:

@@ -7,7 +7,7 @@ from bridge.errors import Conflict
 from bridge.grant import Scope
 from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId, receiver
 from bridge.message import Intent, Message, Origin, Outcome, State
-from bridge.ports.store import Change, Parties, Store
+from bridge.ports.store import Change, DayQuota, Parties, Store
 from bridge.post import PostKind, PostState
 from bridge.request import Answer
 from bridge.turn import Process, Turn, TurnState
@@ -471,10 +471,11 @@ async def test_the_parties_of_an_admission_are_what_each_read_by_itself_gives(st
                 turn("t-1", session=CAREER),
                 message("m-1", recipient=CAREER),
                 request("m-1"),
-            ]
+            ],
+            checks=[DayQuota("default", 7, 9)],
         )
     )
-    assert await store.parties(DESK, CAREER) == Parties(
+    assert await store.parties(DESK, CAREER, 7) == Parties(
         sender=await store.session(DESK),
         recipient=await store.session(CAREER),
         pair=await store.pair(CAREER, DESK),
@@ -483,8 +484,9 @@ async def test_the_parties_of_an_admission_are_what_each_read_by_itself_gives(st
         busy=True,
         places=await store.places(CAREER),
         sender_places=await store.places(DESK),
+        today=1,
     )
-    assert await store.parties(FINANCE, None) == Parties(None, None, None, 0, 0, False, [], [])
+    assert await store.parties(FINANCE, None, 8) == Parties(None, None, None, 0, 0, False, [], [], 0)
 
 
 async def test_the_grants_that_hold_are_those_neither_used_nor_revoked_nor_at_their_end(store: Store) -> None:

@@ -8,7 +8,7 @@ import pytest
 from bridge.grant import Scope
 from bridge.ids import ConversationId, MessageId, PostId, TurnId, first_id
 from bridge.message import Outcome, State
-from bridge.ports.store import Change, Entity, Key, Store
+from bridge.ports.store import Change, DayQuota, Entity, Key, Store
 from bridge.post import PostState
 from bridge.regime import Regime
 from bridge.request import Answer
@@ -33,6 +33,7 @@ from tests.contracts.entities import (
 )
 
 BEFORE = 1_000_000.0
+YESTERDAY = int(BEFORE // 86_400) - 1
 OLD, NEW = BEFORE - 500, BEFORE + 500
 KEYS_BEFORE = BEFORE - 100_000
 
@@ -267,9 +268,11 @@ async def test_what_people_decided_goes_once_it_is_over_and_not_before(store: St
                 Regime(accepted="{}"),
             ],
             acts=[act(ids[7], at=OLD), act(ident(NEW), at=NEW)],
+            checks=[DayQuota("default", day, 9) for day in (YESTERDAY, YESTERDAY + 1)],
         )
     )
-    assert await removed(store) == 5
+    assert await removed(store) == 6
+    assert [await store.sent_on("default", day) for day in (YESTERDAY, YESTERDAY + 1)] == [0, 1]
     assert [one.id for one in await store.grants()] == [ids[3], ids[4]]
     assert [one.id for one in await store.open_approvals()] == [ids[6]]
     assert [one.at for one in await store.recent_acts(None, 9)] == [NEW]

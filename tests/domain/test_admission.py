@@ -43,6 +43,7 @@ FINE = Facts(
     pair=Pair(A, B),
     inbox=0,
     open_requests=0,
+    today=0,
     circle=False,
     attended=False,
     now=100.0,
@@ -56,6 +57,7 @@ OBJECTIONS: list[tuple[Code, dict[str, object]]] = [
     (Code.WOULD_DEADLOCK, {"circle": True}),
     (Code.CONVERSATION_BUDGET, {"conversation": Conversation(ConversationId("c1"), A, None, 24, messages=24)}),
     (Code.RATE_LIMITED, {"pair": Pair(A, B, rest_until=101.0)}),
+    (Code.RATE_LIMITED, {"today": 10_000}),
     (Code.INBOX_FULL, {"inbox": 50, "open_requests": 50}),
 ]
 """In the order of the steps."""

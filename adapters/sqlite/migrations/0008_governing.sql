@@ -66,3 +66,11 @@ CREATE TRIGGER acts_stay BEFORE UPDATE ON acts BEGIN
 END;
 
 CREATE INDEX messages_held ON messages (id) WHERE state = 'held';
+
+-- How many messages of a profile were admitted on a day since 1970.
+CREATE TABLE quotas (
+    profile TEXT NOT NULL,
+    day INTEGER NOT NULL,
+    sent INTEGER NOT NULL,
+    PRIMARY KEY (day, profile)
+) STRICT, WITHOUT ROWID;

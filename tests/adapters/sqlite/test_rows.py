@@ -112,7 +112,7 @@ async def test_no_read_and_no_removal_looks_through_a_table(store: SqliteStore, 
         steps = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {SQL[name]}", parameters)]
     tables = (
         "sessions|bindings|messages|requests|turns|conversations|pairs|posts|updates|keys|verdicts|steps|grants"
-        "|approvals|acts|old"
+        "|approvals|acts|quotas|old"
     )
     scans = [step for step in steps if re.match(f"SCAN ({tables})", step)]
     if name in ("sessions", "bindings", "grants"):
