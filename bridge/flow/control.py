@@ -11,7 +11,7 @@ from bridge.flow.recovery import Recovery
 from bridge.flow.settlement import close, decided, settle, show_status
 from bridge.flow.turns import Turns
 from bridge.ids import ConversationId, MessageId, SessionId
-from bridge.message import Intent, Origin, Outcome, State
+from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.request import Answer
 
 
@@ -91,13 +91,14 @@ class Control:
         self._ledger.wake.lane(session)
         return failed
 
-    async def retry(self, message_id: str) -> str:
-        """A person wants a parked input to be run again. Returns what to tell that person."""
+    async def retry(self, which: str) -> str:
+        """A person wants a parked input to be run again: as it was parked then, and not a later time. `which` is its id
+        and its epoch. Returns what to tell that person."""
 
         async def body(work: Work) -> str:
-            message = await work.message(MessageId(message_id))
-            if message is None or message.state is not State.PARKED:
-                return "This has been decided already."
+            message = await _parked(work, which)
+            if message is None:
+                return _DECIDED
             expires_at = work.now + work.limits.message_life_s
             work.put(replace(message.to_queued(), expires_at=expires_at, attempts=0, unread=0))
             await show_status(work, message, "queued again by a person")
@@ -113,25 +114,29 @@ class Control:
 
         return await self._ledger.do(body)
 
-    async def discard(self, message_id: str) -> str:
-        """A person gives a parked input up. Returns what to tell that person."""
+    async def discard(self, which: str) -> str:
+        """A person gives a parked input up, as `retry` names it. Returns what to tell that person."""
 
         async def body(work: Work) -> str:
-            message = await work.message(MessageId(message_id))
-            if message is None or message.state is not State.PARKED:
-                return "This has been decided already."
+            message = await _parked(work, which)
+            if message is None:
+                return _DECIDED
             await settle(work, message, Outcome.CANCELLED, reason="discarded by a person")
             return "It is discarded."
 
         return await self._ledger.do(body)
 
-    async def extend(self, by: Caller, conversation_id: str) -> str:
-        """A person lets a conversation go on. Returns what to tell that person."""
+    async def extend(self, by: Caller, which: str) -> str:
+        """A person lets a conversation go on, once for each time that it has come to its budget. `which` is its id and
+        that budget. Returns what to tell that person."""
 
         async def body(work: Work) -> str:
-            conversation = await work.conversation(ConversationId(conversation_id))
+            ident, _, budget = which.partition(":")
+            conversation = await work.conversation(ConversationId(ident))
             if conversation is None:
                 raise Refused(Code.UNKNOWN_MESSAGE, "that conversation is not known")
+            if f"{conversation.budget}" != budget:
+                return _DECIDED
             more = work.limits.conversation_messages
             key = f"limit:{conversation.id}:{conversation.budget}"
             work.put(replace(conversation, budget=conversation.budget + more, told=False))
@@ -140,6 +145,19 @@ class Control:
             return f"{more} more messages."
 
         return await self._ledger.do(body)
+
+
+_DECIDED = "This has been decided already."
+
+
+async def _parked(work: Work, which: str) -> Message | None:
+    """The message, if it is parked since that epoch. What was decided once may be parked again, and its button pressed
+    again, by a person or by whoever was not told that it was stored: that decides nothing about the other time."""
+    ident, _, epoch = which.partition(":")
+    message = await work.message(MessageId(ident))
+    if message is None or message.state is not State.PARKED or f"{message.epoch}" != epoch:
+        return None
+    return message
 
 
 async def hasten(work: Work, session: SessionId) -> bool:

@@ -28,12 +28,13 @@ async def refuse(work: Work, caller: Caller, send: Send, facts: Facts, refused: 
     conversation = facts.conversation
     if refused.code in _TELLS_PEOPLE and conversation is not None and not conversation.told:
         work.put(replace(conversation, told=True))
+        which = f"{conversation.id}:{conversation.budget}"
         await work.show(
-            f"limit:{conversation.id}:{conversation.budget}",
+            f"limit:{which}",
             conversation.place,
             PostKind.NOTICE,
             wording.limit_notice(refused, facts.sender.id, send.to[:200], await _picture(work, conversation.id)),
-            buttons=(Button(f"Go on (+{work.limits.conversation_messages})", f"more:{conversation.id}"),),
+            buttons=(Button(f"Go on (+{work.limits.conversation_messages})", f"more:{which}"),),
         )
 
 

@@ -173,12 +173,13 @@ async def park(work: Work, message: Message, place: Place | None, reason: str, *
         return
     work.put(message.to_parked(expires_at=work.now + life_s, reason=reason))
     work.step(StepKind.TURN, message, parked=True, reason=reason)
+    which = f"{message.id}:{message.epoch}"
     await work.show(
-        f"parked:{message.id}:{message.epoch}",
+        f"parked:{which}",
         place,
         PostKind.NOTICE,
         wording.parked_text(message.recipient, message, reason),
-        buttons=(Button("Retry", f"retry:{message.id}"), Button("Discard", f"discard:{message.id}")),
+        buttons=(Button("Retry", f"retry:{which}"), Button("Discard", f"discard:{which}")),
         message=message.id,
     )
     await show_status(work, message, f"parked: {reason}")

@@ -7,9 +7,10 @@ import pytest
 from bridge.errors import Code, Refused
 from bridge.limits import Limits
 from bridge.message import Intent, Origin
+from bridge.ports.chat import Pressed
 from bridge.ports.runtime import Prompt
 from tests.fakes.runtime import Behaviour, FakeAgent
-from tests.flow.stage import USER, Stage, ident, room, session, stage
+from tests.flow.stage import OPERATOR, USER, Stage, ident, room, session, stage
 
 LOOSE = {"depth": 1_000, "visits": 1_000, "conversation_messages": 1_000, "pair_messages": 1_000}
 
@@ -147,8 +148,12 @@ async def test_only_an_operator_lets_a_conversation_go_on_and_it_is_told_once_mo
         said = await on.press("a", "Go on (+2)", USER)
         assert "operator" in said
         assert not any("may have" in text for text in on.chat.texts(room("a")))
+        posts = [post for post in on.chat.posts.values() if post.buttons]
+        (action,) = [button.action for post in posts for button in post.buttons]
         assert await on.press("a", "Go on (+2)") == "2 more messages."
         await on.chat.seen(room("a"), "may have 2 more messages")
+        again = await on.exchange.inbound.press(Pressed(room("a"), OPERATOR, action))
+        assert again == "This has been decided already."
         agent = await on.exchange.caller(None, origin=Origin.PEER, bound=ident("a"))
         for _ in range(2):
             await on.send("b", "on", caller=agent, wake=False)

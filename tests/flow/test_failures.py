@@ -65,6 +65,31 @@ async def test_the_person_whose_words_could_not_be_acted_on_is_told_at_the_place
         assert len(told) == 1
 
 
+@pytest.mark.parametrize("press", ["Retry", "Discard"])
+async def test_a_button_decides_about_the_time_that_it_was_shown_for_and_no_later_one(press: str) -> None:
+    async with stage(session("career")) as on:
+        runs = []
+
+        async def career(agent: FakeAgent, prompt: Prompt) -> Result:
+            runs.append(await on.tools(agent).receive())
+            assert agent.listener is not None
+            await agent.listener.happened(ToolBegun("1", "Bash", reading=False))
+            return Result("", "failed", CRASH)
+
+        on.agent("career", career)
+        sent = await on.send("career", "pay the bill")
+        first = await on.chat.seen(room("career"), "Run it again?")
+        old = next(button.action for button in first.buttons if button.label == press)
+        await on.press("career", "Retry")
+        await on.quiet()
+        assert (len(runs), (await on.message(sent.message_id)).state) == (2, State.PARKED)
+        assert (
+            await on.exchange.inbound.press(Pressed(room("career"), OPERATOR, old)) == "This has been decided already."
+        )
+        await on.quiet()
+        assert (len(runs), (await on.message(sent.message_id)).state) == (2, State.PARKED)
+
+
 async def test_waiting_for_a_retry_rests_the_lane_so_that_nothing_overtakes() -> None:
     async with stage(session("career")) as on:
         seen: list[str] = []

@@ -101,12 +101,13 @@ class People:
     async def decide(self, parked: Message) -> None:
         """An operator decides about what is parked, wherever it is shown."""
         verb = self._chance.choice(("retry", "discard"))
-        await self._pressed(parked.place or Place("room:somewhere"), f"{verb}:{parked.id}", OPERATOR)
+        await self._pressed(parked.place or Place("room:somewhere"), f"{verb}:{parked.id}:{parked.epoch}", OPERATOR)
 
     async def _pressed(self, place: Place, action: str, person: Person) -> None:
-        verb, _, ident = action.partition(":")
+        verb, _, which = action.partition(":")
+        ident, _, epoch = which.partition(":")
         parked = self._world.archive.get(Message, ident) if verb == "retry" and person.operator else None
-        if parked is not None:
+        if parked is not None and f"{parked.epoch}" == epoch:
             self._world.acted_on.discard(parked.id)
         with self._world.lifting(parked.recipient) if parked is not None else nullcontext():
             await self._surely(lambda exchange: exchange.inbound.press(Pressed(place, person, action)))
