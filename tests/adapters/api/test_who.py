@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.api.processes import lineage
+from adapters.api.processes import Peer, from_proc, lineage
 from adapters.api.who import Channel, caller
 from bridge.errors import Code, Refused
 from bridge.message import Origin
@@ -16,6 +16,13 @@ from tests.adapters.api.live import post
 from tests.adapters.api.memory_exchange import CAREER, DESK, SHELL, MemoryExchange
 
 SEND = {"to": "career", "text": "hello"}
+
+
+def met(pid: int) -> Peer:
+    """As if it had just connected."""
+    seen = from_proc(pid)
+    assert seen is not None
+    return Peer(pid, seen.birth)
 
 
 async def test_a_token_is_its_session_whatever_the_processes_say(home: Path, exchange: MemoryExchange) -> None:
@@ -61,7 +68,7 @@ async def test_nobody_passes_for_a_program_by_ending_before_it_is_looked_at(exch
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await process.wait()
     with pytest.raises(Refused) as refused:
-        await caller(exchange, Channel(None, process.pid, None))
+        await caller(exchange, Channel(None, Peer(process.pid, "1"), None))
     assert refused.value.code is Code.NOT_PERMITTED
 
 
@@ -79,7 +86,7 @@ sys.stdin.read()
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stdin=pipe, stdout=pipe)
     assert process.stdout is not None
     deepest = int(await process.stdout.readline())
-    pids = lineage(deepest).pids
+    pids = lineage(met(deepest)).pids
     await process.communicate(b"")
     assert pids[0] == deepest
     assert pids.index(process.pid) == 100
@@ -90,7 +97,7 @@ async def test_the_name_of_a_program_does_not_hide_its_ancestors(tmp_path: Path)
     shutil.copy("/bin/sleep", disguised)
     process = await asyncio.create_subprocess_exec(disguised, "60")
     try:
-        assert lineage(process.pid).pids[:2] == (process.pid, os.getpid())
+        assert lineage(met(process.pid)).pids[:2] == (process.pid, os.getpid())
     finally:
         process.kill()
         await process.wait()
