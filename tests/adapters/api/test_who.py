@@ -3,12 +3,14 @@
 import asyncio
 import os
 import shutil
+import socket
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from adapters.api.processes import Peer, from_proc, lineage
+from adapters.api.processes import Lineage, Peer, Seen, from_proc, lineage, peer_of
 from adapters.api.who import Channel, caller
 from bridge.errors import Code, Refused
 from bridge.message import Origin
@@ -101,3 +103,81 @@ async def test_the_name_of_a_program_does_not_hide_its_ancestors(tmp_path: Path)
     finally:
         process.kill()
         await process.wait()
+
+
+# What the kernel says, and what follows of it
+
+
+SHELL_PID, PARENT, PTS = 30, 20, True
+PERSON = {SHELL_PID: Seen(PARENT, PTS, "900"), PARENT: Seen(1, False, "500"), 1: Seen(0, False, "1")}
+
+
+def test_a_lineage_is_the_process_and_its_ancestors_and_its_own_terminal() -> None:
+    assert lineage(Peer(SHELL_PID, "900"), PERSON.get) == Lineage((SHELL_PID, PARENT, 1), terminal=True)
+    assert lineage(Peer(PARENT, "500"), PERSON.get) == Lineage((PARENT, 1), terminal=False)
+
+
+@pytest.mark.parametrize("birth", ["899", None])
+def test_a_later_process_with_the_same_pid_is_not_taken_for_who_connected(birth: str | None) -> None:
+    assert lineage(Peer(SHELL_PID, birth), PERSON.get) == Lineage((), terminal=False)
+
+
+def test_a_process_that_is_adopted_while_it_is_looked_at_is_looked_at_again() -> None:
+    """Its parent has ended between two looks: what is above it by then is what counts."""
+    table = {**PERSON, 10: Seen(1, False, "2")}
+    looks: list[int] = []
+
+    def look(pid: int) -> Seen | None:
+        looks.append(pid)
+        if pid == PARENT:
+            table[SHELL_PID] = Seen(10, PTS, "900")
+            return None
+        return table[pid]
+
+    assert lineage(Peer(SHELL_PID, "900"), look) == Lineage((SHELL_PID, 10, 1), terminal=True)
+    assert looks.count(PARENT) == 1
+
+
+def test_what_may_not_be_looked_at_ends_the_lineage() -> None:
+    seen = {SHELL_PID: PERSON[SHELL_PID]}
+    assert lineage(Peer(SHELL_PID, "900"), seen.get) == Lineage((SHELL_PID, PARENT), terminal=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nobody tells")
+async def test_a_connection_that_outlives_who_opened_it_speaks_for_nobody(
+    exchange: MemoryExchange, tmp_path: Path
+) -> None:
+    """Its opener hands it on and ends; another process may have the pid by the time it is used."""
+    code = "import os, socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); os.fork() or s.recv(1)"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "socket"))
+        listener.listen()
+        process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, tmp_path / "socket")
+        await process.wait()
+        connection, _ = listener.accept()
+    with connection:
+        peer = peer_of(connection)
+    assert peer == Peer(process.pid, None)
+    with pytest.raises(Refused, match="has ended"):
+        await caller(exchange, Channel(None, peer, None))
+
+
+@pytest.mark.parametrize("name", [None, "shell", "desk", "build"])
+async def test_what_an_agent_has_left_behind_speaks_for_nobody(exchange: MemoryExchange, name: str | None) -> None:
+    asked: list[Sequence[int]] = []
+
+    def orphaned(pids: Sequence[int]) -> bool:
+        asked.append(pids)
+        return True
+
+    with pytest.raises(Refused, match="has ended") as refused:
+        await caller(exchange, Channel(None, met(os.getpid()), name, orphaned))
+    assert refused.value.code is Code.NOT_PERMITTED
+    assert refused.value.remedy
+    assert [pids[:2] for pids in asked] == [(os.getpid(), os.getppid())]
+
+
+async def test_below_a_living_agent_nothing_is_left_behind(exchange: MemoryExchange) -> None:
+    exchange.agents[os.getppid()] = DESK
+    by = await caller(exchange, Channel(None, met(os.getpid()), None, lambda _: True))
+    assert (by.session, by.origin, by.bound) == (DESK, Origin.PEER, True)
