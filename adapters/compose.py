@@ -71,7 +71,7 @@ async def bridge(
             exchange,
             settings.home / "run" / "control.sock",
             mcp=partial(mcp.serve, exchange=exchange, version=_version()),
-            orphaned=partial(acp.orphaned, adopter=os.getpid() if alone else None),
+            descent_of=partial(acp.descent_of, adopter=os.getpid() if alone else None),
         )
         if alone:
             acp.adopt()

@@ -6,17 +6,17 @@ from adapters.api.exchange import Exchange
 from adapters.api.guard import Guard
 from adapters.api.refusals import answer_with_refusals
 from adapters.api.routes import router
-from adapters.api.who import Orphaned, nobody
+from adapters.api.who import DescentOf, of_none
 
 
-def create_app(exchange: Exchange, orphaned: Orphaned = nobody, version: str = "1") -> FastAPI:
+def create_app(exchange: Exchange, descent_of: DescentOf = of_none, version: str = "1") -> FastAPI:
     """Serves `/v1/…` and `/openapi.json`.
 
     The server puts who connected into `scope["state"]["peer"]`; without it a caller is a program.
     """
     app = FastAPI(title="Tieline control API", version=version, docs_url=None, redoc_url=None)
     app.state.exchange = exchange
-    app.state.orphaned = orphaned
+    app.state.descent_of = descent_of
     answer_with_refusals(app)
     app.add_middleware(Guard)
     app.include_router(router)

@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 
 from adapters.api.exchange import Exchange
 from adapters.api.processes import Lineage, Peer, lineage
-from bridge.caller import Caller
+from bridge.caller import Caller, Descent
 from bridge.errors import Code, Refused
 from bridge.ids import SessionId, address, profile_of
 from bridge.message import Origin
 
-Orphaned = Callable[[Sequence[int]], bool]
-"""Whether an agent has left a process behind that is given with its ancestors. It may block for a moment."""
+DescentOf = Callable[[Sequence[int]], Descent]
+"""Of a process that is given with its ancestors. It may block for a moment."""
 
 
-def nobody(pids: Sequence[int]) -> bool:
-    """Where no agents are that could leave any."""
-    return False
+def of_none(pids: Sequence[int]) -> Descent:
+    """Where there are no agents that could leave any behind."""
+    return Descent.FREE
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Channel:
     token: str | None
     peer: Peer | None
     name: str | None
-    orphaned: Orphaned = nobody
+    descent_of: DescentOf = of_none
 
 
 async def caller(exchange: Exchange, channel: Channel) -> Caller:
@@ -49,7 +49,7 @@ async def caller(exchange: Exchange, channel: Channel) -> Caller:
         return await _agent(exchange, channel, session)
     if channel.peer is None:
         return await exchange.caller(channel.name, origin=Origin.PEER, bound=None)
-    process, left = await asyncio.to_thread(_looked_at, channel.peer, channel.orphaned)
+    process, descent = await asyncio.to_thread(_looked_at, channel.peer, channel.descent_of)
     if not process.pids:
         raise Refused(
             Code.NOT_PERMITTED,
@@ -59,20 +59,20 @@ async def caller(exchange: Exchange, channel: Channel) -> Caller:
     session = exchange.agent_session(process.pids)
     if session is not None:
         return await _agent(exchange, channel, session)
-    if left:
+    if descent is Descent.LEFT:
         raise Refused(
             Code.NOT_PERMITTED,
             "the agent that started this process has ended, or has let it go: it speaks for nobody",
             remedy="Run the command from an agent that works, or type it in a terminal that no agent has opened.",
         )
-    if process.terminal:
+    if process.terminal and descent is Descent.FREE:
         return replace(await exchange.caller(channel.name, origin=Origin.USER, bound=None), operator=True)
     return await exchange.caller(channel.name, origin=Origin.PEER, bound=None)
 
 
-def _looked_at(peer: Peer, orphaned: Orphaned) -> tuple[Lineage, bool]:
+def _looked_at(peer: Peer, descent_of: DescentOf) -> tuple[Lineage, Descent]:
     process = lineage(peer)
-    return process, bool(process.pids) and orphaned(process.pids)
+    return process, descent_of(process.pids) if process.pids else Descent.LEFT
 
 
 async def _agent(exchange: Exchange, channel: Channel, session: SessionId) -> Caller:

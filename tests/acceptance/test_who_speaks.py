@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import adapters.acp
 from adapters.api.processes import from_proc
 from tests.acceptance.home import PATIENCE_S, Home, exist
 
@@ -21,6 +22,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux give
 TESTS = Path(__file__).parents[1]
 ATTEMPTS = f"{sys.executable} -P {TESTS}/acceptance/attempts.py"
 CLEAN = "env -i TIELINE_HOME=$TIELINE_HOME PATH=$PATH"
+
+SILENT: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+AS_AN_AGENT = (sys.executable, "-I", "-S", str(Path(adapters.acp.__file__).with_name("adopting.py")))
 
 ENDING_WITH_THE_AGENT = {
     "directly": "{}",
@@ -117,10 +121,8 @@ async def test_a_persons_terminal_is_the_person_beside_agents_and_over_a_restart
     await home.up()
     await home.ask("career", "do: say here")
     gate = folder / "gate"
-    command = ["script", "-qec", f"{ATTEMPTS} person {folder} {gate}", "/dev/null"]
-    terminal = await asyncio.create_subprocess_exec(
-        *command, env=home.environ, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-    )
+    command = ("script", "-qec", f"{ATTEMPTS} person {folder} {gate}", "/dev/null")
+    terminal = await asyncio.create_subprocess_exec(*command, env=home.environ, **SILENT)
     await exist(folder / "person.0")
     await home.kill()
     await home.up()
@@ -130,7 +132,26 @@ async def test_a_persons_terminal_is_the_person_beside_agents_and_over_a_restart
         tried = _tried(folder, "person", number)
         assert _codes(tried) == dict.fromkeys(tried, 0)
     mail = (await home.tieline("inbox", "--session", "desk", "--json")).lines
-    assert [(one["origin"]) for one in mail] == ["user"] * 6
+    assert [one["origin"] for one in mail] == ["user"] * 6
+
+
+async def test_a_bridge_that_an_agent_has_started_takes_terminals_of_that_agent_for_programs(
+    home: Home, folder: Path
+) -> None:
+    """As where an agent ends its bridge and starts it again, to pass for a person there."""
+    _furnish(home)
+    home.through = AS_AN_AGENT
+    await home.up()
+    for name, through in {"agent": AS_AN_AGENT, "person": ()}.items():
+        command = (*through, "script", "-qec", f"{ATTEMPTS} {name} {folder}", "/dev/null")
+        terminal = await asyncio.create_subprocess_exec(*command, env=home.environ, **SILENT)
+        assert await terminal.wait() == 0
+    tried = _tried(folder, "agent", 0)
+    assert _codes(tried) == {**dict.fromkeys(tried, 77), "send": 0, "send as the shell": 0}
+    tried = _tried(folder, "person", 0)
+    assert _codes(tried) == dict.fromkeys(tried, 0)
+    mail = (await home.tieline("inbox", "--session", "desk", "--json")).lines
+    assert [one["origin"] for one in mail] == ["peer"] * 2 + ["user"] * 3
 
 
 async def test_two_hundred_processes_that_outlive_their_agent_leave_no_zombie(home: Home, folder: Path) -> None:

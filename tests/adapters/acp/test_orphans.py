@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from adapters.acp import descent
-from adapters.acp.descent import marked, orphaned
+import adapters.acp
+from adapters.acp.descent import descent_of, told_by
 from adapters.acp.orphans import OWN
+from bridge.caller import Descent
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there are no subreapers")
 
 LIMIT = 819_200
-ADOPTS = str(Path(descent.__file__).with_name("adopting.py"))
+ADOPTS = str(Path(adapters.acp.__file__).with_name("adopting.py"))
 
 ADOPTING = """
 import asyncio, os, subprocess, sys
@@ -76,26 +77,27 @@ def test_nothing_is_reaped_while_a_child_is_started() -> None:
 @pytest.mark.parametrize(
     ("limit", "own", "told"),
     [
-        (LIMIT, LIMIT, False),
-        (2**64, LIMIT, False),
-        (LIMIT - 1, LIMIT, True),
-        (0, LIMIT, True),
-        (LIMIT - 1, LIMIT - 1, True),
-        (LIMIT, LIMIT - 1, False),
-        (0, 0, False),
-        (None, LIMIT, True),
-        (None, None, False),
+        (LIMIT, LIMIT, Descent.FREE),
+        (2**64, LIMIT, Descent.FREE),
+        (LIMIT - 1, LIMIT, Descent.LEFT),
+        (LIMIT + 1, LIMIT, Descent.LEFT),
+        (0, LIMIT, Descent.LEFT),
+        (None, LIMIT, Descent.LEFT),
+        (LIMIT, LIMIT - 1, Descent.FREE),
+        (LIMIT - 1, LIMIT - 1, Descent.FOREIGN),
+        (LIMIT - 3, LIMIT - 1, Descent.LEFT),
+        (0, 0, Descent.FREE),
+        (None, None, Descent.FREE),
     ],
 )
-def test_the_mark_is_an_odd_limit_or_one_below_the_bridges(limit: int | None, own: int | None, told: bool) -> None:
-    assert marked(limit, own) is told
+def test_the_mark_is_an_odd_limit_or_one_below_the_bridges(limit: int | None, own: int | None, told: Descent) -> None:
+    assert told_by(limit, own) is told
 
 
 def test_what_is_below_the_adopter_was_left_behind_but_not_the_adopter_itself() -> None:
     pids = (os.getpid(), os.getppid(), 1)
-    assert orphaned(pids, adopter=os.getppid())
-    assert not orphaned(pids, adopter=os.getpid())
-    assert not orphaned(pids)
+    assert descent_of(pids, adopter=os.getppid()) is Descent.LEFT
+    assert descent_of(pids, adopter=os.getpid()) is descent_of(pids) is not Descent.LEFT
 
 
 @pytest.mark.parametrize("before", [4096, 4097, 3])
@@ -107,4 +109,4 @@ def test_whatever_an_agent_starts_bears_the_mark(before: int) -> None:
     )
     soft, hard = map(int, out.stdout.split())
     assert 0 < soft == hard < before
-    assert marked(hard, before)
+    assert told_by(hard, before) is Descent.LEFT

@@ -12,6 +12,7 @@ import pytest
 
 from adapters.api.processes import Lineage, Peer, Seen, from_proc, lineage, peer_of
 from adapters.api.who import Channel, caller
+from bridge.caller import Descent
 from bridge.errors import Code, Refused
 from bridge.message import Origin
 from tests.adapters.api.live import post
@@ -107,9 +108,8 @@ async def test_the_name_of_a_program_does_not_hide_its_ancestors(tmp_path: Path)
 
 # What the kernel says, and what follows of it
 
-
-SHELL_PID, PARENT, PTS = 30, 20, True
-PERSON = {SHELL_PID: Seen(PARENT, PTS, "900"), PARENT: Seen(1, False, "500"), 1: Seen(0, False, "1")}
+SHELL_PID, PARENT = 30, 20
+PERSON = {SHELL_PID: Seen(PARENT, True, "900"), PARENT: Seen(1, False, "500"), 1: Seen(0, False, "1")}
 
 
 def test_a_lineage_is_the_process_and_its_ancestors_and_its_own_terminal() -> None:
@@ -130,7 +130,7 @@ def test_a_process_that_is_adopted_while_it_is_looked_at_is_looked_at_again() ->
     def look(pid: int) -> Seen | None:
         looks.append(pid)
         if pid == PARENT:
-            table[SHELL_PID] = Seen(10, PTS, "900")
+            table[SHELL_PID] = Seen(10, True, "900")
             return None
         return table[pid]
 
@@ -166,12 +166,12 @@ async def test_a_connection_that_outlives_who_opened_it_speaks_for_nobody(
 async def test_what_an_agent_has_left_behind_speaks_for_nobody(exchange: MemoryExchange, name: str | None) -> None:
     asked: list[Sequence[int]] = []
 
-    def orphaned(pids: Sequence[int]) -> bool:
+    def left(pids: Sequence[int]) -> Descent:
         asked.append(pids)
-        return True
+        return Descent.LEFT
 
     with pytest.raises(Refused, match="has ended") as refused:
-        await caller(exchange, Channel(None, met(os.getpid()), name, orphaned))
+        await caller(exchange, Channel(None, met(os.getpid()), name, left))
     assert refused.value.code is Code.NOT_PERMITTED
     assert refused.value.remedy
     assert [pids[:2] for pids in asked] == [(os.getpid(), os.getppid())]
@@ -179,5 +179,29 @@ async def test_what_an_agent_has_left_behind_speaks_for_nobody(exchange: MemoryE
 
 async def test_below_a_living_agent_nothing_is_left_behind(exchange: MemoryExchange) -> None:
     exchange.agents[os.getppid()] = DESK
-    by = await caller(exchange, Channel(None, met(os.getpid()), None, lambda _: True))
+    by = await caller(exchange, Channel(None, met(os.getpid()), None, lambda _: Descent.LEFT))
     assert (by.session, by.origin, by.bound) == (DESK, Origin.PEER, True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="its `script` is another")
+@pytest.mark.parametrize(
+    ("descent", "origin"), [(Descent.FREE, Origin.USER), (Descent.FOREIGN, Origin.PEER), (Descent.LEFT, None)]
+)
+async def test_a_terminal_is_a_person_only_where_no_agent_has_opened_it(
+    exchange: MemoryExchange, descent: Descent, origin: Origin | None
+) -> None:
+    command = ["script", "-qec", "echo $$; read _", "/dev/null"]
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
+    try:
+        assert process.stdout is not None
+        shell = int(await process.stdout.readline())
+        channel = Channel(None, met(shell), None, lambda _: descent)
+        if origin is None:
+            with pytest.raises(Refused, match="has ended"):
+                await caller(exchange, channel)
+        else:
+            by = await caller(exchange, channel)
+            assert (by.origin, by.operator) == (origin, origin is Origin.USER)
+    finally:
+        await process.communicate(b"\n")
