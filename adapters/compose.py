@@ -38,9 +38,12 @@ TOOL_SERVER = (sys.executable, "-P", "-m", "adapters.main", "mcp")
 
 @asynccontextmanager
 async def bridge(
-    settings: Settings, environ: Mapping[str, str], *, chats: Sequence[Chat] = ()
+    settings: Settings, environ: Mapping[str, str], *, chats: Sequence[Chat] = (), alone: bool = False
 ) -> AsyncIterator[Exchange]:
-    """A bridge that accepts, until the context is left. `chats` are further chats beside the configured ones."""
+    """A bridge that accepts, until the context is left. `chats` are further chats beside the configured ones.
+
+    `alone` says that this process is nothing but a bridge: then it adopts what its agents leave behind, and whatever
+    is below it comes of them."""
     clock = SystemClock()
     telegram = _telegram(settings, environ, clock)
     every: dict[str, Chat] = {chat.scheme: chat for chat in chats}
@@ -69,7 +72,10 @@ async def bridge(
             exchange,
             settings.home / "run" / "control.sock",
             mcp=partial(mcp.serve, exchange=exchange, version=_version()),
+            descent_of=partial(acp.descent_of, adopter=os.getpid() if alone else None),
         )
+        if alone:
+            acp.adopt()
         async with exchange, asyncio.TaskGroup() as serving:
             await exchange.start([_declared(one) for one in settings.sessions])
             served = serving.create_task(control.serve())
@@ -78,6 +84,8 @@ async def bridge(
             await exchange.begin()
             # What is slow to import follows once the bridge accepts: people first, then tools for agents.
             later: list[asyncio.Task[Any]] = [accepting, serving.create_task(asyncio.to_thread(ballast.make))]
+            if alone:
+                later.append(serving.create_task(acp.reaping()))
             if telegram is not None:
                 later.append(serving.create_task(telegram.run(exchange.inbound, exchange.menu)))
             if settings.agents:

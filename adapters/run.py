@@ -93,7 +93,7 @@ async def _serve(settings: Settings, environ: Mapping[str, str]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
     try:
-        async with bridge(settings, environ):
+        async with bridge(settings, environ, alone=True):
             starting = None
             socket = str(settings.home / "run" / "control.sock")
             ready = {"event": "ready", "pid": os.getpid(), "socket": socket, "web": None}

@@ -1,6 +1,7 @@
 """Who asks: stamped by the channel that a request came through, never by the request."""
 
 from dataclasses import dataclass
+from enum import Enum
 
 from bridge.ids import Place, SessionId, TurnId
 from bridge.message import Origin
@@ -21,3 +22,14 @@ class Caller:
     place: Place | None = None
     person: str | None = None
     operator: bool = False
+
+
+class Descent(Enum):
+    """Where a process comes from that asks, and above which no agent is known."""
+
+    FREE = "free"
+    """Of no agent, as far as anybody can tell."""
+    LEFT = "left"
+    """An agent of this bridge, or of an earlier one, has left it behind."""
+    FOREIGN = "foreign"
+    """Of an agent of another bridge, as this bridge is itself: a program, whatever terminal it has."""

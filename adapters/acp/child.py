@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
+from adapters.acp.orphans import OWN
 from adapters.acp.process import birth_of, signalled
 from adapters.acp.tail import Tail
 from bridge.turn import Process
@@ -35,9 +36,12 @@ class Child(asyncio.SubprocessProtocol):
     async def spawn(cls, command: Sequence[str], *, cwd: str, env: Mapping[str, str], tail: Tail) -> "Child":
         """Raises `OSError` where the command cannot be run."""
         loop = asyncio.get_running_loop()
-        _, child = await loop.subprocess_exec(
-            lambda: cls(tail), *command, cwd=cwd, env=dict(env), start_new_session=True
-        )
+        with OWN.starting():
+            _, child = await loop.subprocess_exec(
+                lambda: cls(tail), *command, cwd=cwd, env=dict(env), start_new_session=True
+            )
+            if not child.exited.is_set():
+                OWN.add(child.process.pid)
         return child
 
     @property
@@ -136,6 +140,7 @@ class Child(asyncio.SubprocessProtocol):
         self._writable.set()
 
     def process_exited(self) -> None:
+        OWN.remove(self.process.pid)
         signalled(self.process.pid, signal.SIGKILL)
         self.exited.set()
         self._stdin_open = False

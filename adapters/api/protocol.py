@@ -20,7 +20,7 @@ Stream = Callable[[asyncio.StreamReader, asyncio.StreamWriter, str], None]
 
 
 class ControlProtocol(H11Protocol):
-    """Tells HTTP from MCP by the first bytes, and notes the pid of who connected as `pid` in the ASGI scope's state."""
+    """Tells HTTP from MCP by the first bytes, and notes who connected as `peer` in the ASGI scope's state."""
 
     def __init__(self, config: Config, server_state: ServerState, state: dict[str, Any], stream: Stream) -> None:
         super().__init__(config, server_state, state)
@@ -29,7 +29,7 @@ class ControlProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.app_state = {**self.app_state, "pid": peer_of(transport.get_extra_info("socket"))}
+        self.app_state = {**self.app_state, "peer": peer_of(transport.get_extra_info("socket"))}
 
     def data_received(self, data: bytes) -> None:
         if self._first is None:

@@ -14,6 +14,7 @@ from adapters.api.app import create_app
 from adapters.api.exchange import Exchange
 from adapters.api.listener import SocketTaken, listen, remove
 from adapters.api.protocol import ControlProtocol
+from adapters.api.who import DescentOf, of_none
 from bridge.errors import Code, Refused
 
 log = logging.getLogger(__name__)
@@ -25,14 +26,22 @@ _GRACE_S = 0.5
 
 class ControlServer:
     """Serves from `serve()` until `close()`. `accepting` is set once clients can connect. Every `look_s` seconds it
-    looks whether its socket is still there, and makes it again where somebody has removed it."""
+    looks whether its socket is still there, and makes it again where somebody has removed it. `descent_of` tells
+    where a process comes from above which no agent is known."""
 
-    def __init__(self, exchange: Exchange, socket_path: Path, mcp: ServeMcp | None = None, look_s: float = 5) -> None:
+    def __init__(
+        self,
+        exchange: Exchange,
+        socket_path: Path,
+        mcp: ServeMcp | None = None,
+        look_s: float = 5,
+        descent_of: DescentOf = of_none,
+    ) -> None:
         self.accepting = asyncio.Event()
         self._path = socket_path
         self._mcp = mcp
         self._look_s = look_s
-        self._app = create_app(exchange)
+        self._app = create_app(exchange, descent_of)
         self._state = ServerState()
         self._streams: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()

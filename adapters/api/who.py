@@ -1,31 +1,42 @@
 """Who a caller is: decided by its capability token or by the kernel, never by what it says (DESIGN §7)."""
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from adapters.api.exchange import Exchange
-from adapters.api.processes import lineage
-from bridge.caller import Caller
+from adapters.api.processes import Lineage, Peer, lineage
+from bridge.caller import Caller, Descent
 from bridge.errors import Code, Refused
 from bridge.ids import SessionId, address, profile_of
 from bridge.message import Origin
 
+DescentOf = Callable[[Sequence[int]], Descent]
+"""Of a process that is given with its ancestors. It may block for a moment."""
+
+
+def of_none(pids: Sequence[int]) -> Descent:
+    """Where there are no agents that could leave any behind."""
+    return Descent.FREE
+
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """How a request came in. `pid` is the process that connected, where the kernel tells, and `name` the
+    """How a request came in. `peer` is the process that connected, where the kernel tells, and `name` the
     session that the caller would like to speak as."""
 
     token: str | None
-    pid: int | None
+    peer: Peer | None
     name: str | None
+    descent_of: DescentOf = of_none
 
 
 async def caller(exchange: Exchange, channel: Channel) -> Caller:
     """Raises `Refused` for an unknown token, and where the caller may not speak as the session it names.
 
-    An agent is its session, however its command was started; a terminal without an agent above it is a
-    person; whatever else (cron, a daemon) is a program.
+    An agent is its session, however its command was started. What an agent has left behind is nobody: its session has
+    ended with it, and neither a person's terminal nor the rules of the shell are its to use. A terminal without an
+    agent is a person; whatever else (cron, a daemon) is a program.
     """
     if channel.token is not None:
         session = exchange.token_session(channel.token)
@@ -36,9 +47,9 @@ async def caller(exchange: Exchange, channel: Channel) -> Caller:
                 remedy="Start the agent's session again, or unset TIELINE_TOKEN.",
             )
         return await _agent(exchange, channel, session)
-    if channel.pid is None:
+    if channel.peer is None:
         return await exchange.caller(channel.name, origin=Origin.PEER, bound=None)
-    process = await asyncio.to_thread(lineage, channel.pid)
+    process, descent = await asyncio.to_thread(_looked_at, channel.peer, channel.descent_of)
     if not process.pids:
         raise Refused(
             Code.NOT_PERMITTED,
@@ -48,9 +59,20 @@ async def caller(exchange: Exchange, channel: Channel) -> Caller:
     session = exchange.agent_session(process.pids)
     if session is not None:
         return await _agent(exchange, channel, session)
-    if process.terminal:
+    if descent is Descent.LEFT:
+        raise Refused(
+            Code.NOT_PERMITTED,
+            "the agent that started this process has ended, or has let it go: it speaks for nobody",
+            remedy="Run the command from an agent that works, or type it in a terminal that no agent has opened.",
+        )
+    if process.terminal and descent is Descent.FREE:
         return replace(await exchange.caller(channel.name, origin=Origin.USER, bound=None), operator=True)
     return await exchange.caller(channel.name, origin=Origin.PEER, bound=None)
+
+
+def _looked_at(peer: Peer, descent_of: DescentOf) -> tuple[Lineage, Descent]:
+    process = lineage(peer)
+    return process, descent_of(process.pids) if process.pids else Descent.LEFT
 
 
 async def _agent(exchange: Exchange, channel: Channel, session: SessionId) -> Caller:

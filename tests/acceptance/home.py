@@ -35,11 +35,13 @@ class Ran:
 
 
 class Home:
-    """Describe it, then `up()`. What it started it ends with `close()`, by process id."""
+    """Describe it, then `up()`. What it started it ends with `close()`, by process id. Its bridge is started
+    `through` a command that becomes it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.extra = ""
+        self.through: Sequence[str] = ()
         self._tables: list[str] = []
         self._rules: list[str] = []
         self._process: asyncio.subprocess.Process | None = None
@@ -111,7 +113,7 @@ class Home:
         self.write()
         with self.stderr.open("ab") as stderr:
             self._process = await asyncio.create_subprocess_exec(
-                *TIELINE, "run", env=self.environ, stdout=asyncio.subprocess.PIPE, stderr=stderr
+                *self.through, *TIELINE, "run", env=self.environ, stdout=asyncio.subprocess.PIPE, stderr=stderr
             )
         assert self._process.stdout is not None
         async with asyncio.timeout(PATIENCE_S):

@@ -57,6 +57,7 @@ INVARIANTS: dict[str, tuple[str, ...]] = {
         "acceptance/test_topics.py::test_a_message_in_one_topic_wakes_another_and_its_answer_comes_back",
         "adapters/acp/test_start.py::test_a_prompt_never_mixes_the_texts_of_peers_into_other_blocks",
         "adapters/api/test_who.py::test_below_an_agent_a_caller_is_that_agent",
+        "acceptance/test_who_speaks.py::test_whatever_an_agent_starts_is_that_agent_and_nobody_once_it_has_ended",
         "flow/test_admission.py::test_an_agent_stays_a_peer_whatever_it_writes",
     ),
     "8. A reply goes to the session and the place that asked, and a late one is kept": (
