@@ -5,7 +5,9 @@ from typing import Any
 from bridge.grant import Grant
 from policy.as_text import change as change_text
 from policy.change import Change, Entry, written
+from policy.check import Finding
 from policy.explain import Explanation
+from policy.simulate import Simulation
 
 
 def entry(one: Entry) -> dict[str, Any]:
@@ -45,6 +47,37 @@ def explanation(told: Explanation) -> dict[str, Any]:
         "decided_by": entry(told.decider) if told.decider else None,
         "also": [entry(one) for one in told.others],
         "changes": [_change(one, told) for one in told.changes],
+    }
+
+
+def finding(one: Finding) -> dict[str, Any]:
+    return {
+        "level": one.level.value,
+        "finding": one.trouble.value,
+        "rule": one.rule.name,
+        "line": one.rule.line,
+        "text": one.text,
+        "remedy": one.remedy,
+        "by": [each.name for each in one.by],
+    }
+
+
+def simulation(done: Simulation) -> dict[str, Any]:
+    return {
+        "changed": done.changed,
+        "same": done.same,
+        "apart": {reason.value: count for reason, count in sorted(done.apart.items())},
+        "shifts": [
+            {
+                "from": shift.sender,
+                "to": shift.recipient,
+                "verbs": [verb.value for verb in shift.verbs],
+                "count": shift.count,
+                "old": {"effect": shift.old.effect.value, "rule": shift.old.rule},
+                "new": {"effect": shift.new.effect.value, "rule": shift.new.rule},
+            }
+            for shift in done.shifts
+        ],
     }
 
 

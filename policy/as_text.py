@@ -1,13 +1,16 @@
 """What the policy finds out, as lines for people. `when` writes a time, given in seconds since 1970."""
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 
 from bridge.decision import Effect
 from bridge.grant import Grant
 from bridge.ids import profile_of
 from policy.change import Change, Entry, Kind, is_of_two, written
+from policy.check import Finding, Level
 from policy.explain import Explanation
 from policy.rules import Rule
+from policy.simulate import Simulation
 
 When = Callable[[float], str]
 
@@ -61,6 +64,29 @@ def change(made: Change, told: Explanation) -> Iterator[str]:
             yield f"remove {rule.name}{more}"
         case _, Grant() as grant, _:
             yield f"revoke {grant.rule} of {grant.by}"
+
+
+def findings(found: Sequence[Finding], rules: int, sessions: int) -> Iterator[str]:
+    for one in found:
+        yield f"{one.level}: {one.rule.name} {one.text}"
+        yield f"  {one.remedy}"
+    counts = Counter(one.level for one in found)
+    of_levels = ", ".join(_counted(counts[level], level.value) for level in Level if counts[level])
+    yield f"{_counted(rules, 'rule')}, {_counted(sessions, 'session')}: {of_levels or 'nothing is wrong'}"
+
+
+def simulation(done: Simulation) -> Iterator[str]:
+    apart = ", ".join(f"{reason} {count}" for reason, count in sorted(done.apart.items()))
+    of_rules = f"{_counted(done.changed, 'decision')} would change, {done.same} would not"
+    yield f"{of_rules}; not by rules: {apart}" if apart else of_rules
+    for shift in done.shifts:
+        deed = f"{', '.join(shift.verbs)} from {shift.sender} to {shift.recipient}"
+        yield f"{shift.count:>6}  {shift.old.effect} -> {shift.new.effect}  {deed}"
+        yield f"        {shift.old.rule} -> {shift.new.rule}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _narrowed(rule: Rule, then: Rule, told: Explanation) -> str:
