@@ -1,0 +1,116 @@
+"""What the policy finds out, as lines for people. `when` writes a time, given in seconds since 1970."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from bridge.decision import Effect
+from bridge.grant import Grant
+from bridge.ids import profile_of
+from policy.change import Change, Entry, Kind, is_of_two, written
+from policy.check import Finding, Level
+from policy.explain import Explanation
+from policy.rules import Rule
+from policy.simulate import Simulation
+
+When = Callable[[float], str]
+
+_DOES = {Effect.DENY: "denies it", Effect.ASK: "asks a person", Effect.ALLOW: "allows it"}
+
+
+def name_of(entry: Entry) -> str:
+    return entry.rule if isinstance(entry, Grant) else entry.name
+
+
+def reach_of(entry: Entry) -> str:
+    """Whom it is about: `tag:office -> default/a, default/b: send, wake`."""
+    senders, recipients = (
+        ((entry.sender,), (entry.recipient,)) if isinstance(entry, Grant) else (entry.senders, entry.recipients)
+    )
+    return f"{', '.join(senders)} -> {', '.join(recipients)}: {', '.join(sorted(entry.verbs))}"
+
+
+def explanation(told: Explanation, when: When) -> Iterator[str]:
+    yield f"{told.decision.effect}: {told.verb} from {told.sender.id} to {told.recipient.id}"
+    if told.decider is None:
+        yield f"  nothing matches it, and what nothing matches is denied{_crossing(told)}"
+    else:
+        yield f"  {name_of(told.decider)} {_DOES[told.decider.effect]}: {_whole(told.decider, when)}"
+    if told.others:
+        yield "without that, in this order:"
+    for each in told.others:
+        yield f"  {each.effect:<5}  {name_of(each)}: {_whole(each, when)}"
+    if told.changes:
+        yield "to allow it:"
+    for each_change in told.changes:
+        yield from (f"  {line}" for line in change(each_change, told))
+
+
+def change(made: Change, told: Explanation) -> Iterator[str]:
+    match made.kind, made.entry, made.then:
+        case Kind.ADD_RULE, _, Rule() as rule:
+            yield f"add this rule{', which names both profiles' if told.crossing else ''}:"
+            yield from _set_in(rule)
+        case Kind.ADD_VERB, Rule() as rule, _:
+            yield f"add {told.verb} to the verbs of {rule.name}"
+            if made.alone:
+                yield "or, for these two alone, add this rule:"
+                yield from _set_in(made.alone)
+        case Kind.ALLOW, Rule() as rule, _:
+            yield f'write effect = "allow" in {rule.name}'
+        case Kind.NARROW, Rule() as rule, Rule() as then:
+            yield _narrowed(rule, then, told)
+        case Kind.REMOVE, Rule() as rule, _:
+            more = "" if is_of_two(rule) else ", or name in it only what it is still to deny"
+            yield f"remove {rule.name}{more}"
+        case _, Grant() as grant, _:
+            yield f"revoke {grant.rule} of {grant.by}"
+
+
+def findings(found: Sequence[Finding], rules: int, sessions: int) -> Iterator[str]:
+    for one in found:
+        yield f"{one.level}: {one.rule.name} {one.text}"
+        yield f"  {one.remedy}"
+    counts = Counter(one.level for one in found)
+    of_levels = ", ".join(_counted(counts[level], level.value) for level in Level if counts[level])
+    yield f"{_counted(rules, 'rule')}, {_counted(sessions, 'session')}: {of_levels or 'nothing is wrong'}"
+
+
+def simulation(done: Simulation) -> Iterator[str]:
+    apart = ", ".join(f"{reason} {count}" for reason, count in sorted(done.apart.items()))
+    of_rules = f"{_counted(done.changed, 'decision')} would change, {done.same} would not"
+    yield f"{of_rules}; not by rules: {apart}" if apart else of_rules
+    for shift in done.shifts:
+        deed = f"{', '.join(shift.verbs)} from {shift.sender} to {shift.recipient}"
+        yield f"{shift.count:>6}  {shift.old.effect} -> {shift.new.effect}  {deed}"
+        yield f"        {shift.old.rule} -> {shift.new.rule}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _narrowed(rule: Rule, then: Rule, told: Explanation) -> str:
+    if then.senders != rule.senders:
+        return f"take {told.sender.id} out of from in {rule.name}"
+    if then.recipients != rule.recipients:
+        return f"take {told.recipient.id} out of to in {rule.name}"
+    return f"take {told.verb} out of the verbs of {rule.name}"
+
+
+def _crossing(told: Explanation) -> str:
+    if not told.crossing:
+        return ""
+    both = f"{profile_of(told.sender.id)} and {profile_of(told.recipient.id)}"
+    return f"; from profile to profile ({both}) only a rule goes that names both, never *, tag:, kind: or project:"
+
+
+def _whole(entry: Entry, when: When) -> str:
+    if isinstance(entry, Rule):
+        return reach_of(entry)
+    end = "" if entry.expires_at is None else f", until {when(entry.expires_at)}"
+    given = f"given by {entry.by} via {entry.via}, {when(entry.given_at)}{end}"
+    return f"{reach_of(entry)} ({entry.scope}; {given})"
+
+
+def _set_in(rule: Rule) -> Iterator[str]:
+    return (f"    {line}" for line in written(rule).splitlines())
