@@ -1,11 +1,11 @@
 """What the buttons under posts do. `from.id` was checked by the chat; who may decide is checked here."""
 
-from bridge.audit import ActKind
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.flow.approvals import Approvals
+from bridge.flow.attempts import record_attempt
 from bridge.flow.control import Control
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
 from bridge.flow.proposals import Proposals
 from bridge.flow.questions import Questions
 from bridge.grant import Scope
@@ -32,9 +32,9 @@ class Buttons:
             SYSTEM, Origin.USER, place=pressed.place, person=pressed.person.id, operator=pressed.person.operator
         )
         if not by.operator:
-            action = pressed.action[:100]
-            await self._ledger.do(lambda work: _tried(work, by, action))
-            raise Refused(Code.NOT_PERMITTED, "only an operator may decide this", remedy="Ask one of them.")
+            refused = Refused(Code.NOT_PERMITTED, "only an operator may decide this", remedy="Ask one of them.")
+            await record_attempt(self._ledger, by, f"press {pressed.action}", refused)
+            raise refused
         verb, _, ident = pressed.action.partition(":")
         match verb:
             case "ok" | "okc" | "okp":
@@ -54,7 +54,3 @@ class Buttons:
                 return self._questions.answer(ident, int(number) if number.isdecimal() else -1)
             case _:
                 raise Refused(Code.INVALID_REQUEST, "this button is not known any more")
-
-
-async def _tried(work: Work, by: Caller, action: str) -> None:
-    work.act(ActKind.REFUSED, by, action, code=Code.NOT_PERMITTED.value)

@@ -9,6 +9,7 @@ from bridge.decision import Effect
 from bridge.duration import seconds
 from bridge.errors import Code, Refused
 from bridge.flow.admission import Admission
+from bridge.flow.attempts import record_attempt
 from bridge.flow.control import Control
 from bridge.flow.directory import SHELL, Directory
 from bridge.flow.ledger import Ledger
@@ -76,7 +77,9 @@ class Commands:
             if command is None:
                 raise Refused(Code.INVALID_REQUEST, f"there is no command {name[:40]}", remedy="See /help.")
             if command.operators_only and not heard.person.operator:
-                raise Refused(Code.NOT_PERMITTED, f"{name} is for operators", remedy="Ask one of them.")
+                refused = Refused(Code.NOT_PERMITTED, f"{name} is for operators", remedy="Ask one of them.")
+                await record_attempt(self._ledger, _caller(heard, await self._speaker(heard)), heard.text, refused)
+                raise refused
             said = await command.run(heard, rest)
         except Refused as refused:
             if refused.code is Code.UNAVAILABLE:

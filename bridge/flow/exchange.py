@@ -1,8 +1,8 @@
 """The exchange: the core put together, and the one surface that the shell, the tools and the chats call."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager
 from types import TracebackType
 from typing import Self
 
@@ -12,11 +12,12 @@ from bridge.errors import Code, Refused
 from bridge.flow.admission import Admission
 from bridge.flow.agents import Agents
 from bridge.flow.approvals import Approvals
+from bridge.flow.attempts import record_attempt
 from bridge.flow.buttons import Buttons
 from bridge.flow.causes import unknown_message
 from bridge.flow.commands import Commands
 from bridge.flow.control import Control
-from bridge.flow.directory import Declared, Directory
+from bridge.flow.directory import SHELL, Declared, Directory
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.governance import Governance
 from bridge.flow.grants import Grants
@@ -46,6 +47,8 @@ from bridge.ports.runtime import Runtime
 from bridge.ports.store import Store
 from bridge.trace import Step
 from bridge.views import AnswerView, Mail, Receipt, Received, Send, SessionView, StatusView
+
+_FORBIDDEN = frozenset({Code.NOT_PERMITTED, Code.UNKNOWN_MESSAGE, Code.UNKNOWN_SESSION})
 
 LOCAL = NodeId("local")
 """The only bridge of a store that takes no other."""
@@ -163,28 +166,33 @@ class Exchange:
         """Sends a message. A shell has no tool to reply with: what it sends to an asker in reply to the asker's
         request is the answer."""
         if send.in_reply_to is not None and await self._replies.answers(caller, send):
-            return await self._replies.reply(caller, send.in_reply_to, send.text)
+            return await self.reply(caller, send.in_reply_to, send.text)
         return await self._admission.send(caller, send)
 
     async def ask(self, caller: Caller, send: Send, timeout_s: float) -> AnswerView:
         return await self._replies.ask(caller, send, timeout_s)
 
     async def answer(self, caller: Caller, message_id: str, timeout_s: float) -> AnswerView:
-        return await self._replies.wait(caller, message_id, timeout_s)
+        async with self._recorded(caller, f"look at {message_id}"):
+            return await self._replies.wait(caller, message_id, timeout_s)
 
     async def read_answer(self, caller: Caller, message_id: str) -> None:
-        await self._replies.read_answer(caller, message_id)
+        async with self._recorded(caller, f"read the answer to {message_id}"):
+            await self._replies.read_answer(caller, message_id)
 
     async def cancel(self, caller: Caller, message_id: str) -> AnswerView:
-        return await self._replies.cancel(caller, message_id)
+        async with self._recorded(caller, f"cancel {message_id}"):
+            return await self._replies.cancel(caller, message_id)
 
     async def reply(self, caller: Caller, message_id: str, text: str, kind: str = "answer") -> Receipt:
         if kind not in ("answer", "question"):
             raise Refused(Code.INVALID_REQUEST, "the kind of a reply is answer or question")
-        return await self._replies.reply(caller, message_id, text, question=kind == "question")
+        async with self._recorded(caller, f"reply to {message_id}"):
+            return await self._replies.reply(caller, message_id, text, question=kind == "question")
 
     async def defer(self, caller: Caller, message_id: str) -> None:
-        await self._replies.defer(caller, message_id)
+        async with self._recorded(caller, f"defer {message_id}"):
+            await self._replies.defer(caller, message_id)
 
     # Mail
 
@@ -192,7 +200,8 @@ class Exchange:
         return await self._mailbox.receive(caller, limit)
 
     async def ack(self, caller: Caller, message_ids: Sequence[str]) -> list[str]:
-        return await self._mailbox.ack(caller, message_ids)
+        async with self._recorded(caller, f"ack {', '.join(message_ids)}"):
+            return await self._mailbox.ack(caller, message_ids)
 
     async def inbox(self, caller: Caller, session: str | None, take: bool) -> list[Mail]:
         """The mail of the caller's own session; a person may look into any inbox of the profile."""
@@ -208,14 +217,27 @@ class Exchange:
     async def _reader(self, caller: Caller, session: str | None) -> Caller:
         if session is None or address(session, self.directory.profile) == caller.session:
             return caller
-        if caller.bound:
-            raise Refused(Code.NOT_PERMITTED, "a session reads its own mail only")
-        return await self.directory.caller(session, origin=caller.origin, bound=None)
+        async with self._recorded(caller, f"read the mail of {session}"):
+            if caller.bound:
+                raise Refused(Code.NOT_PERMITTED, "a session reads its own mail only")
+            return await self.directory.caller(session, origin=caller.origin, bound=None)
+
+    @asynccontextmanager
+    async def _recorded(self, caller: Caller, what: str) -> AsyncIterator[None]:
+        """That somebody has tried what was none of its business is in the audit. Refusals to send are there already."""
+        try:
+            yield
+        except Refused as refused:
+            if refused.code in _FORBIDDEN:
+                await record_attempt(self._ledger, caller, what, refused)
+            raise
 
     # Looking around
 
     async def caller(self, session_name: str | None, *, origin: Origin, bound: SessionId | None) -> Caller:
-        return await self.directory.caller(session_name, origin=origin, bound=bound)
+        tries = Caller(SessionId(f"{self.directory.profile}/{SHELL}"), origin)
+        async with self._recorded(tries, f"speak as {session_name}"):
+            return await self.directory.caller(session_name, origin=origin, bound=bound)
 
     def token_session(self, token: str) -> SessionId | None:
         return self._agents.session_of_token(token)
@@ -242,12 +264,13 @@ class Exchange:
         title: str | None,
     ) -> SessionView:
         """Makes a session, for people only: an agent or a program may not widen what there is."""
-        if caller.origin is not Origin.USER:
-            raise Refused(
-                Code.NOT_PERMITTED,
-                "only a person may make a session",
-                remedy="Type it in a terminal of your own, or declare the session in tieline.toml.",
-            )
+        async with self._recorded(caller, f"make the session {handle}"):
+            if caller.origin is not Origin.USER:
+                raise Refused(
+                    Code.NOT_PERMITTED,
+                    "only a person may make a session",
+                    remedy="Type it in a terminal of your own, or declare the session in tieline.toml.",
+                )
         return await self.directory.new(handle, agent=agent, cwd=cwd, place=place, title=title)
 
     async def stop(self, caller: Caller, session: str, everything: bool) -> tuple[bool, int]:
@@ -259,9 +282,10 @@ class Exchange:
         return await self.control.resume(await self._governed(caller, session))
 
     async def _governed(self, caller: Caller, name: str) -> SessionId:
-        if caller.origin is not Origin.USER:
-            remedy = "Type it in a terminal of your own."
-            raise Refused(Code.NOT_PERMITTED, "only a person may stop or resume a session", remedy=remedy)
+        async with self._recorded(caller, f"stop or resume {name}"):
+            if caller.origin is not Origin.USER:
+                remedy = "Type it in a terminal of your own."
+                raise Refused(Code.NOT_PERMITTED, "only a person may stop or resume a session", remedy=remedy)
         ident = address(name, self.directory.profile)
         session = await self._ledger.store.session(ident) if ident else None
         if session is None or profile_of(session.id) != self.directory.profile:
@@ -275,8 +299,9 @@ class Exchange:
         everybody else what the own session sent or received."""
         steps = await self._ledger.store.steps(ident)
         steps = [step for step in steps if await self._may_see(caller, step)]
-        if not steps:
-            raise unknown_message()
+        async with self._recorded(caller, f"trace {ident}"):
+            if not steps:
+                raise unknown_message()
         return steps
 
     async def _may_see(self, caller: Caller, step: Step) -> bool:

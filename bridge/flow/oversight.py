@@ -12,6 +12,7 @@ from bridge.caller import Caller
 from bridge.decision import Effect, Verb, Verdict
 from bridge.errors import Code, Refused
 from bridge.flow.approvals import Approvals, Decided
+from bridge.flow.attempts import record_attempt
 from bridge.flow.directory import Directory
 from bridge.flow.grants import Grants, give
 from bridge.flow.ledger import Ledger, Work
@@ -168,9 +169,10 @@ class Oversight:
     async def _person(self, caller: Caller, what: str) -> None:
         if caller.origin is Origin.USER and caller.operator:
             return
-        await self._ledger.do(lambda work: _tried(work, caller, what))
         who = "only an operator may do this" if caller.origin is Origin.USER else "only a person may do this"
-        raise Refused(Code.NOT_PERMITTED, who, remedy="Type it in a terminal of your own, or ask an operator.")
+        refused = Refused(Code.NOT_PERMITTED, who, remedy="Type it in a terminal of your own, or ask an operator.")
+        await record_attempt(self._ledger, caller, what, refused)
+        raise refused
 
     async def _named(self, name: str) -> SessionId:
         ident = address(name.strip(), self._directory.profile)
@@ -218,10 +220,6 @@ async def _resume(work: Work, by: Caller) -> RegimeView:
         work.put_regime(replace(regime, paused_at=None, paused_by=None))
         work.act(ActKind.RESUMED, by, regime.id, paused_by=regime.paused_by)
     return RegimeView(False, None, None)
-
-
-async def _tried(work: Work, caller: Caller, what: str) -> None:
-    work.act(ActKind.REFUSED, caller, what, code=Code.NOT_PERMITTED.value)
 
 
 def _held(message: Message) -> HeldView:
