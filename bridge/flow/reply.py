@@ -217,6 +217,8 @@ async def _leave(work: Work, withdrawn: Request) -> None:
 
 async def _held_up(work: Work, message: Message) -> str | None:
     """What an open question waits for, beside its turn in the line."""
+    if message.state is State.HELD:
+        return wording.HELD
     if message.state is not State.QUEUED:
         return message.reason
     session = await work.session(message.recipient)

@@ -47,8 +47,11 @@ class Judge:
                     pass
 
     def _message(self, one: Message, was: Message | None, change: Change) -> None:
-        if was is None or (one.state is State.QUEUED and was.state is not State.QUEUED):
+        came = was is None or was.state is State.HELD or (one.state is State.QUEUED and was.state is not State.QUEUED)
+        if came:
             self._queued_at[one.id] = self._world.loop.time()
+        if one.state not in (State.HELD, State.SETTLED) and (was is None or was.state is State.HELD):
+            self._let_go(one)
         if was is None:
             self._admitted(one, change)
         elif _said(was) != _said(one):
@@ -61,6 +64,12 @@ class Judge:
             self._world.broke("2 settled once", f"{one.id} was settled again", one.id)
         elif was.state is State.LEASED and was.turn != one.turn:
             self._world.broke("4 lease", f"{one.id} went from {was.turn} to {one.turn} without a lease", one.id)
+
+    def _let_go(self, one: Message) -> None:
+        """What an operator has to approve goes nowhere before."""
+        mail = one.intent in (Intent.REQUEST, Intent.INFORM) and one.origin is Origin.PEER
+        if mail and self._world.scenario.asks(one.sender, one.recipient) and not self._world.approved(one):
+            self._world.broke("6 approval", f"{one.id} is {one.state}, and no operator has approved it", one.id)
 
     def _admitted(self, one: Message, change: Change) -> None:
         """A verdict, the rules, the limits, and the stamp of the channel."""

@@ -107,6 +107,8 @@ class People:
         verb, _, which = action.partition(":")
         ident, _, epoch = which.partition(":")
         parked = self._world.archive.get(Message, ident) if verb == "retry" and person.operator else None
+        if person.operator:
+            self._world.approves(action)
         if parked is not None and f"{parked.epoch}" == epoch:
             self._world.acted_on.discard(parked.id)
         with self._world.lifting(parked.recipient) if parked is not None else nullcontext():

@@ -84,7 +84,17 @@ class Scenario:
             _rule("tag:annex", "tag:annex"),
             _rule("tag:office", "tag:annex", (Verb.DISCOVER, Verb.SEND, Verb.ASK)),
             _rule(denied[0], denied[1], ALL, Effect.DENY),
+            *(_rule(sender, recipient, ALL, Effect.ASK) for sender, recipient in self._asked_about),
         ]
+
+    def asks(self, sender: SessionId, recipient: SessionId) -> bool:
+        """Whether an operator has to approve what one sends the other."""
+        return (sender, recipient) in self._asked_about
+
+    @property
+    def _asked_about(self) -> list[tuple[SessionId, SessionId]]:
+        last, first = self.members[-1].id, self.members[0].id
+        return [(last, first), (self.members[3].id, self.members[4].id)]
 
     def may(self, sender: Member, recipient: Member, verb: Verb) -> bool:
         if (sender.id, recipient.id) == (self.members[1].id, self.members[2].id):
@@ -122,6 +132,7 @@ def scenario(seed: int, *, sessions: int, messages: int, nodes: int) -> Scenario
             conversation_messages=chance.choice((8, 24)),
             pair_messages=chance.choice((5, 20)),
             message_life_s=3_600,
+            held_life_s=60,
             retention_s=5_400,
             idle_close_s=chance.choice((20, 90)),
             stop_grace_s=5,

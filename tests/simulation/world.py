@@ -60,6 +60,7 @@ class World:
         """By the words of an agent, what it was working on when it said them."""
         self.accepted: dict[MessageId, SessionId] = {}
         self.stopped: set[SessionId] = set()
+        self._approved: list[tuple[str, Message]] = []
         self._lifting: Counter[SessionId] = Counter()
         self._lifted_at: dict[SessionId, int] = {}
 
@@ -114,6 +115,23 @@ class World:
         inputs = [self.archive.get(Message, one) for one in turn.inputs] if turn is not None else []
         if turn is not None and not all(one is not None and one.from_person for one in inputs):
             self.broke("10 stop", f"{session} was stopped, and its turn {turn.id} runs", session, turn.id)
+
+    def approves(self, action: str) -> None:
+        """An operator is about to press a button that may let held messages go."""
+        verb, _, ident = action.partition(":")
+        message = self.archive.get(Message, ident)
+        if verb in ("ok", "okc", "okp") and message is not None:
+            self._approved.append((verb, message))
+
+    def approved(self, one: Message) -> bool:
+        """Whether any press so far lets a message go."""
+        for verb, message in self._approved:
+            same_talk = verb == "okc" and message.conversation == one.conversation
+            if (message.sender, message.recipient) == (one.sender, one.recipient) and (
+                one.id <= message.id or same_talk or verb == "okp"
+            ):
+                return True
+        return False
 
     def told_of(self, message: MessageId, sender: SessionId) -> None:
         """A sender has heard that its message was accepted."""
