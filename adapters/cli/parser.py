@@ -65,6 +65,8 @@ def build() -> argparse.ArgumentParser:
     backup.add_argument("path", metavar="PATH", nargs="?", help="a new file, or a folder (else backups/ in the home)")
     command("doctor", "whether all is well, and what to do where it is not")
 
+    _policy(commands.add_parser("policy", help="look at the rules of a settings file", allow_abbrev=False))
+
     status = command("status", "whether the bridge runs, and what waits in it")
     status.add_argument("--wait", type=seconds, default=0, metavar="S", help="wait so long until it accepts")
 
@@ -113,6 +115,22 @@ def build() -> argparse.ArgumentParser:
 
     command("mcp", "the bridge's tools for an agent, over stdin and stdout")
     return parser
+
+
+def _policy(policy: argparse.ArgumentParser) -> None:
+    looks = policy.add_subparsers(metavar="LOOK", dest="look", required=True)
+    check = looks.add_parser("check", help="find rules that never match or never decide", allow_abbrev=False)
+    check.add_argument("--json", action="store_true", help="one JSON object a finding")
+    check.add_argument("file", metavar="FILE", nargs="?", help="the settings (else tieline.toml in the home)")
+    check.add_argument(
+        "--with", dest="others", metavar="FILE", action="append", default=[], help="another profile's, for its sessions"
+    )
+    explain = looks.add_parser("explain", help="what the rules say, and what would change it", allow_abbrev=False)
+    explain.add_argument("--json", action="store_true", help="one JSON object")
+    explain.add_argument("sender", metavar="FROM", help="a session's id or handle")
+    explain.add_argument("recipient", metavar="TO", help="a session's id or handle")
+    explain.add_argument("verb", metavar="VERB", help="discover, send, ask, wake …")
+    explain.add_argument("--file", metavar="F", help="the settings (else tieline.toml in the home)")
 
 
 def _message(parser: argparse.ArgumentParser) -> None:

@@ -18,7 +18,7 @@ def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentP
 
 def test_every_command_of_the_shell_and_each_of_its_options_is_named() -> None:
     commands = commands_of(build())
-    commands |= commands_of(commands.pop("session"))
+    commands |= commands_of(commands.pop("session")) | commands_of(commands.pop("policy"))
     shell = README.partition("## The shell")[2].partition("## Layout")[0]
     for name, parser in commands.items():
         options = {option for action in parser._actions for option in action.option_strings if option[:2] == "--"}
