@@ -21,7 +21,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         case _:
             from adapters.cli.main import main as command  # noqa: PLC0415 - light: answers in a tenth of a second
 
-            return command(arguments, {"backup": _backup, "doctor": _doctor})
+            return command(
+                arguments, {"backup": _backup, "doctor": _doctor, "policy check": _policy, "policy explain": _policy}
+            )
 
 
 def _backup(options: argparse.Namespace) -> int:
@@ -34,6 +36,12 @@ def _doctor(options: argparse.Namespace) -> int:
     from adapters.upkeep.doctor import doctor  # noqa: PLC0415
 
     return doctor(options, os.environ)
+
+
+def _policy(options: argparse.Namespace) -> int:
+    from adapters.rulebook.commands import policy  # noqa: PLC0415
+
+    return policy(options, os.environ)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from bridge.decision import Effect
+from bridge.decision import Effect, Verb
 from bridge.grant import Grant
 from bridge.ids import profile_of
 from policy.change import Change, Entry, Kind, is_of_two, written
@@ -26,13 +26,16 @@ def reach_of(entry: Entry) -> str:
     senders, recipients = (
         ((entry.sender,), (entry.recipient,)) if isinstance(entry, Grant) else (entry.senders, entry.recipients)
     )
-    return f"{', '.join(senders)} -> {', '.join(recipients)}: {', '.join(sorted(entry.verbs))}"
+    return f"{', '.join(senders)} -> {', '.join(recipients)}: {', '.join(verb for verb in Verb if verb in entry.verbs)}"
 
 
 def explanation(told: Explanation, when: When) -> Iterator[str]:
     yield f"{told.decision.effect}: {told.verb} from {told.sender.id} to {told.recipient.id}"
     if told.decider is None:
-        yield f"  nothing matches it, and what nothing matches is denied{_crossing(told)}"
+        yield "  nothing matches it, and what nothing matches is denied"
+        if told.crossing:
+            profiles = f"from profile {profile_of(told.sender.id)} to profile {profile_of(told.recipient.id)}"
+            yield f"  it goes {profiles}: only what names both of them matches, never *, tag:, kind: or project:"
     else:
         yield f"  {name_of(told.decider)} {_DOES[told.decider.effect]}: {_whole(told.decider, when)}"
     if told.others:
@@ -40,7 +43,7 @@ def explanation(told: Explanation, when: When) -> Iterator[str]:
     for each in told.others:
         yield f"  {each.effect:<5}  {name_of(each)}: {_whole(each, when)}"
     if told.changes:
-        yield "to allow it:"
+        yield "to allow it:" if len(told.changes) == 1 else "to allow it, all of this:"
     for each_change in told.changes:
         yield from (f"  {line}" for line in change(each_change, told))
 
@@ -51,12 +54,12 @@ def change(made: Change, told: Explanation) -> Iterator[str]:
             yield f"add this rule{', which names both profiles' if told.crossing else ''}:"
             yield from _set_in(rule)
         case Kind.ADD_VERB, Rule() as rule, _:
-            yield f"add {told.verb} to the verbs of {rule.name}"
+            yield f"add {told.verb} to the verbs of {rule.name}{_for_all(rule)}"
             if made.alone:
                 yield "or, for these two alone, add this rule:"
                 yield from _set_in(made.alone)
         case Kind.ALLOW, Rule() as rule, _:
-            yield f'write effect = "allow" in {rule.name}'
+            yield f'write effect = "allow" in {rule.name}{_for_all(rule)}'
         case Kind.NARROW, Rule() as rule, Rule() as then:
             yield _narrowed(rule, then, told)
         case Kind.REMOVE, Rule() as rule, _:
@@ -91,17 +94,14 @@ def _counted(count: int, what: str) -> str:
 
 def _narrowed(rule: Rule, then: Rule, told: Explanation) -> str:
     if then.senders != rule.senders:
-        return f"take {told.sender.id} out of from in {rule.name}"
+        return f'take {told.sender.id} out of "from" in {rule.name}'
     if then.recipients != rule.recipients:
-        return f"take {told.recipient.id} out of to in {rule.name}"
-    return f"take {told.verb} out of the verbs of {rule.name}"
+        return f'take {told.recipient.id} out of "to" in {rule.name}'
+    return f"take {told.verb} out of the verbs of {rule.name}{_for_all(rule)}"
 
 
-def _crossing(told: Explanation) -> str:
-    if not told.crossing:
-        return ""
-    both = f"{profile_of(told.sender.id)} and {profile_of(told.recipient.id)}"
-    return f"; from profile to profile ({both}) only a rule goes that names both, never *, tag:, kind: or project:"
+def _for_all(rule: Rule) -> str:
+    return "" if is_of_two(rule) else ", for all that it matches"
 
 
 def _whole(entry: Entry, when: When) -> str:

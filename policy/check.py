@@ -88,7 +88,7 @@ class _Check:
             for each in dict.fromkeys(side)
         ]
         if missing:
-            why = "; ".join(f"{name} has {each}, {_absent(each)}" for name, each in missing)
+            why = "; ".join(f'"{name}" has {each}, {_absent(each)}' for name, each in missing)
             remedy = self._remedy([each for _, each in missing])
         elif self._roster.meets_across(reach):
             why = "the sessions of its two sides are of different profiles"
@@ -105,24 +105,25 @@ class _Check:
             level, trouble = (
                 (Level.ERROR, Trouble.UNKNOWN_SESSION) if single else (Level.WARNING, Trouble.UNUSED_SELECTOR)
             )
-            yield Finding(level, trouble, rule, f"has {each} in {name}, {_absent(each)}", self._remedy([each]))
+            yield Finding(level, trouble, rule, f'has {each} in "{name}", {_absent(each)}', self._remedy([each]))
             return
         senders, recipients = ((each,), rule.recipients) if name == "from" else (rule.senders, (each,))
         reach = self._roster.reach(senders, recipients)
         if self._roster.meets(reach):
             return
         if self._roster.meets_across(reach):
-            text = f"has {each} in {name}, which meets the other side only in another profile, where it does not match"
+            why = "which meets the other side only in another profile, where it does not match"
         else:
-            text = f"has {each} in {name}, which would send only to itself there"
-        yield Finding(Level.WARNING, Trouble.UNUSED_SELECTOR, rule, text, f"Remove {each} from {name}.")
+            why = "which would send only to itself there"
+        text, remedy = f'has {each} in "{name}", {why}', f'Take {each} out of "{name}": nothing changes.'
+        yield Finding(Level.WARNING, Trouble.UNUSED_SELECTOR, rule, text, remedy)
 
     def _remedy(self, missing: Sequence[Selector]) -> str:
         for each in missing:
             if close := get_close_matches(each, self._ids, n=1, cutoff=0.8):
                 return f"Did you mean {close[0]}? Correct it, or declare the session."
         if all("/" in each and ":" not in each for each in missing):
-            return "Correct the name, or declare such a session; show the file of another profile to this check."
+            return "Correct the name, declare such a session, or let this check see the file of that profile."
         return "Correct it, give it to a session, or remove the rule."
 
     # What others decide

@@ -31,7 +31,7 @@ _COMMANDS: dict[str, Callable[[Connection, argparse.Namespace], int]] = {
 
 
 Local = Mapping[str, Callable[[argparse.Namespace], int]]
-"""Commands that need no running bridge, by name."""
+"""Commands that need no running bridge, by their words."""
 
 
 def main(argv: Sequence[str] | None = None, local: Local | None = None) -> int:
@@ -77,8 +77,9 @@ def _run(arguments: Sequence[str], local: Local) -> int:
         options = parser.parse_args(arguments)
     except SystemExit as ended:  # --help, --version
         return int(ended.code or 0)
-    if options.command in local:
-        return local[options.command](options)
+    words = " ".join(filter(None, (options.command, getattr(options, "action", None))))
+    if words in local:
+        return local[words](options)
     path = socket_path(os.environ)
     token = os.environ.get("TIELINE_TOKEN") or None
     if options.command == "mcp":

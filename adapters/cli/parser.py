@@ -146,9 +146,26 @@ def _oversight(commands: "argparse._SubParsersAction[_Parser]") -> None:
     action("revoke", "take a grant back", actions).add_argument("id", metavar="ID")
     action("pause", "stop all traffic between agents; what comes waits", actions)
     action("resume", "let it go on", actions)
+    _looks(actions)
 
     audit = action("audit", "what was decided and done, by whom and by which rule", commands)
     audit.add_argument("--limit", type=int, default=50, metavar="N", help="how many of the newest (50)")
+
+
+def _looks(actions: "argparse._SubParsersAction[_Parser]") -> None:
+    """What needs no running bridge."""
+    check = actions.add_parser("check", help="find rules that never match or never decide", allow_abbrev=False)
+    check.add_argument("--json", action="store_true", help="one JSON object a finding")
+    check.add_argument("file", metavar="FILE", nargs="?", help="the settings (else tieline.toml in the home)")
+    check.add_argument(
+        "--with", dest="others", metavar="FILE", action="append", default=[], help="another profile's, for its sessions"
+    )
+    explain = actions.add_parser("explain", help="what the rules say, and what would change it", allow_abbrev=False)
+    explain.add_argument("--json", action="store_true", help="one JSON object")
+    explain.add_argument("sender", metavar="FROM", help="a session's id or handle")
+    explain.add_argument("recipient", metavar="TO", help="a session's id or handle")
+    explain.add_argument("verb", metavar="VERB", help="discover, send, ask, wake …")
+    explain.add_argument("--file", metavar="F", help="the settings (else tieline.toml in the home)")
 
 
 def _message(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from adapters.settings.home import prepare
 from adapters.settings.model import Settings
 from adapters.settings.problems import Problem, SettingsError
 from adapters.settings.schema import File
-from adapters.settings.sources import Sources, read
+from adapters.settings.sources import Sources, read, read_file
 from adapters.settings.token_file import token_from_file
 
 
@@ -30,9 +30,21 @@ def load(home: Path, environ: Mapping[str, str]) -> Settings:
 def checked(home: Path, environ: Mapping[str, str]) -> Settings:
     """As `load`, of a home that is left as it is."""
     sources = read(home, environ)
+    return _built(sources, home, environ, token_from_file(sources, home, environ))
+
+
+def drafted(path: Path, environ: Mapping[str, str]) -> Settings:
+    """Of one file, wherever it is. The file of its token is not looked at, and need not be there."""
+    try:
+        sources = read_file(path, environ)
+    except FileNotFoundError as error:
+        raise SettingsError([Problem(str(path), "there is no such file", "name another one")]) from error
+    return _built(sources, path.absolute().parent, environ, None)
+
+
+def _built(sources: Sources, home: Path, environ: Mapping[str, str], token: str | Problem | None) -> Settings:
     file = _validated(sources)
     problems = [*(problems_of(file, sources) if isinstance(file, ValidationError) else ()), *problems_between(sources)]
-    token = token_from_file(sources, home, environ)
     if isinstance(token, Problem):
         problems.append(token)
     if problems or isinstance(file, ValidationError) or isinstance(token, Problem):

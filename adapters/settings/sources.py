@@ -28,8 +28,11 @@ class EnvironmentText(str):
 class Sources:
     """Both layers as nested tables. A value of the environment hides that of the file."""
 
-    def __init__(self, file: dict[str, object], lines: Mapping[Key, int], environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, file: dict[str, object], lines: Mapping[Key, int], environ: Mapping[str, str], called: str = SETTINGS_FILE
+    ) -> None:
         self.file = file
+        self._name = called
         self.environment: dict[str, object] = {}
         self._lines = lines
         self._variables: dict[Key, str] = {}
@@ -79,8 +82,8 @@ class Sources:
             if variable := self._variables.get(path[:end]):
                 return variable
             if line := self.line(*path[:end]):
-                return f"{SETTINGS_FILE}:{line}"
-        return SETTINGS_FILE
+                return f"{self._name}:{line}"
+        return self._name
 
     def line(self, *path: str | int) -> int | None:
         """The line of the file that sets the value, unless the environment does."""
@@ -90,30 +93,36 @@ class Sources:
 def read(home: Path, environ: Mapping[str, str]) -> Sources:
     """Without a file, the environment alone counts. Raises `SettingsError` where the file is no TOML."""
     try:
-        text = (home / SETTINGS_FILE).read_bytes().decode()
-        return Sources(tomllib.loads(text), lines_of(text), environ)
+        return read_file(home / SETTINGS_FILE, environ)
     except FileNotFoundError:
         return Sources({}, {}, environ)
+
+
+def read_file(path: Path, environ: Mapping[str, str]) -> Sources:
+    """Raises `FileNotFoundError`, or `SettingsError` where the file is no TOML."""
+    try:
+        text = path.read_bytes().decode()
+        return Sources(tomllib.loads(text), lines_of(text), environ, path.name)
+    except FileNotFoundError:
+        raise
     except OSError as error:
-        raise _unreadable(SETTINGS_FILE, f"the file cannot be read ({error.strerror})", "correct that") from error
+        raise _unreadable(path.name, f"the file cannot be read ({error.strerror})", "correct that") from error
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise _unreadable(f"{SETTINGS_FILE}:{line}", "this is no UTF-8 text", "save the file as UTF-8") from error
+        raise _unreadable(f"{path.name}:{line}", "this is no UTF-8 text", "save the file as UTF-8") from error
     except tomllib.TOMLDecodeError as error:
-        raise _no_toml(str(error), text) from error
+        raise _no_toml(path.name, str(error), text) from error
 
 
 def _unreadable(where: str, what: str, remedy: str) -> SettingsError:
     return SettingsError([Problem(where, what, remedy)])
 
 
-def _no_toml(message: str, text: str) -> SettingsError:
+def _no_toml(name: str, message: str, text: str) -> SettingsError:
     found = _AT_LINE.search(message)
     line = (found and found[1]) or text.count("\n") + 1
     what = _AT_LINE.sub("", message)
-    return _unreadable(
-        f"{SETTINGS_FILE}:{line}", f"this is no TOML ({what})", "correct the syntax at or before this line"
-    )
+    return _unreadable(f"{name}:{line}", f"this is no TOML ({what})", "correct the syntax at or before this line")
 
 
 def _path_of(name: str) -> tuple[str, ...]:

@@ -52,18 +52,18 @@ def found(*texts: str) -> list[Finding]:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("allow default/dask -> *: send", "from has default/dask, which no session is"),
-        ("allow * -> default/dask: send", "to has default/dask, which no session is"),
+        ("allow default/dask -> *: send", '"from" has default/dask, which no session is'),
+        ("allow * -> default/dask: send", '"to" has default/dask, which no session is'),
         (
             "deny lab/* -> lab/one: send",
-            "from has lab/*, a profile without sessions; to has lab/one, which no session is",
+            '"from" has lab/*, a profile without sessions; "to" has lab/one, which no session is',
         ),
         (
             "allow tag:offfice,default/x -> *: send",
-            "from has tag:offfice, a tag that no session has; from has default/x",
+            '"from" has tag:offfice, a tag that no session has; "from" has default/x',
         ),
-        ("ask project:zoo -> *: send", "from has project:zoo, a project that no session has"),
-        ("ask * -> kind:cron: send", "to has kind:cron, a kind that no session has"),
+        ("ask project:zoo -> *: send", '"from" has project:zoo, a project that no session has'),
+        ("ask * -> kind:cron: send", '"to" has kind:cron, a kind that no session has'),
         ("allow default/desk -> default/desk: send", "both its sides are the same session"),
         ("allow kind:shell -> kind:shell: send", "both its sides are the same session"),
         ("allow tag:lab -> tag:office: send", "the sessions of its two sides are of different profiles"),
@@ -90,25 +90,25 @@ def test_a_name_that_is_nearly_right_is_set_right() -> None:
             "allow default/desk,default/gone -> default/career: send",
             Level.ERROR,
             Trouble.UNKNOWN_SESSION,
-            "has default/gone in from, which no session is",
+            'has default/gone in "from", which no session is',
         ),
         (
             "allow default/desk -> tag:none,default/career: send",
             Level.WARNING,
             Trouble.UNUSED_SELECTOR,
-            "has tag:none in to, a tag that no session has",
+            'has tag:none in "to", a tag that no session has',
         ),
         (
             "allow default/desk -> default/career,tag:lab: send",
             Level.WARNING,
             Trouble.UNUSED_SELECTOR,
-            "has tag:lab in to, which meets the other side only in another profile, where it does not match",
+            'has tag:lab in "to", which meets the other side only in another profile, where it does not match',
         ),
         (
             "allow default/desk,default/build -> default/desk: send",
             Level.WARNING,
             Trouble.UNUSED_SELECTOR,
-            "has default/desk in from, which would send only to itself there",
+            'has default/desk in "from", which would send only to itself there',
         ),
     ],
 )
@@ -187,7 +187,7 @@ def test_without_a_selector_that_is_called_unused_a_rule_matches_the_same(
 ) -> None:
     for finding in check(every, sessions):
         if finding.trouble in (Trouble.UNUSED_SELECTOR, Trouble.UNKNOWN_SESSION):
-            rule, (_, named, _, side, *_) = finding.rule, finding.text.replace(",", "").split()
+            rule, (_, named, _, side, *_) = finding.rule, finding.text.replace(",", "").replace('"', "").split()
             gone = Selector(named)
             if side == "from":
                 without = replace(rule, senders=tuple(each for each in rule.senders if each != gone))

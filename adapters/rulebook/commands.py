@@ -1,0 +1,83 @@
+"""`tieline policy check` and `tieline policy explain`."""
+
+import argparse
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from adapters.cli import exits, output
+from adapters.cli.plain import visible
+from adapters.rulebook.sessions import named, parties
+from adapters.settings.home import home_of
+from adapters.settings.load import checked, drafted
+from adapters.settings.model import Settings
+from adapters.settings.problems import SettingsError
+from bridge.decision import Circumstances, Verb
+from bridge.errors import Code, Refused
+from policy import as_json, as_text
+from policy.check import Level
+from policy.check import check as findings_of
+from policy.explain import explain as explanation_of
+
+
+def policy(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """Raises `Refused` for a question that makes no sense."""
+    look: Callable[[argparse.Namespace, Mapping[str, str]], int] = {"check": check, "explain": explain}[options.action]
+    try:
+        return look(options, environ)
+    except SettingsError as error:
+        if options.json:
+            for problem in error.problems:
+                refusal = Refused(Code.INVALID_REQUEST, f"{problem.where}: {problem.what}", remedy=problem.remedy)
+                output.refused(refusal, as_json=True)
+        else:
+            output.note(str(error))
+        return exits.CONFIG
+
+
+def check(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """Returns 78 where a rule can never match or names a session that does not exist, else 0."""
+    settings = _settings(options.file, environ)
+    sessions = parties(settings)
+    for other in options.others:
+        sessions = {**parties(drafted(Path(other), environ)), **sessions}
+    found = findings_of(settings.rules, list(sessions.values()))
+    if options.json:
+        for finding in found:
+            output.record(as_json.finding(finding))
+    else:
+        for line in as_text.findings(found, len(settings.rules), len(sessions)):
+            output.say(visible(line))
+    return exits.CONFIG if any(finding.level is Level.ERROR for finding in found) else exits.OK
+
+
+def explain(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """By the file alone: what people have granted at run time is known to a running bridge."""
+    settings = _settings(options.file, environ)
+    known = parties(settings)
+    sender, recipient = (named(text, settings.profile, known) for text in (options.sender, options.recipient))
+    if sender.id == recipient.id:
+        raise Refused(Code.SELF_SEND, f"{sender.id} sends nothing to itself")
+    no_grant_counts = Circumstances(0.0, None)
+    told = explanation_of(settings.rules, (), sender, recipient, _verb(options.verb), no_grant_counts)
+    if options.json:
+        output.record(as_json.explanation(told))
+    else:
+        for line in as_text.explanation(told, _moment):
+            output.say(visible(line))
+    return exits.OK
+
+
+def _settings(file: str | None, environ: Mapping[str, str]) -> Settings:
+    return checked(home_of(environ), environ) if file is None else drafted(Path(file), environ)
+
+
+def _verb(text: str) -> Verb:
+    try:
+        return Verb(text)
+    except ValueError:
+        raise Refused(Code.INVALID_REQUEST, f"{text!r} is no verb", remedy=f"Use one of {', '.join(Verb)}.") from None
+
+
+def _moment(time: float) -> str:
+    return f"{datetime.fromtimestamp(time).astimezone():%Y-%m-%d %H:%M %Z}"
