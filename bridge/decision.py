@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from bridge.errors import Code
 from bridge.ids import ConversationId, MessageId, SessionId
 from bridge.message import Origin
 from bridge.quick import quick
 from bridge.session import Kind, Session
+
+if TYPE_CHECKING:
+    from bridge.grant import GrantId  # which is made of effects and verbs itself
 
 
 class Verb(StrEnum):
@@ -43,21 +47,24 @@ def party(session: Session) -> Party:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What a decision depends on beside the two parties. `now` is in seconds since 1970."""
+    """What a decision depends on beside the two and the verb: grants end, and some hold in one conversation only.
+    `now` is in seconds since 1970; `conversation` is None for what begins a new one."""
 
     now: float
-    conversation: ConversationId | None = None
+    conversation: ConversationId | None
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`rule` names the rule that decided, as people find it in their file; `reason` says it in words. `grant` is the
-    id of the grant that decided, where one did."""
+    """`rule` names the rule that decided, as people find it in their file, or the grant; `reason` says it in words.
+
+    `grant` is the grant that decided, if one did: where it holds once, admission must use it up.
+    """
 
     effect: Effect
     rule: str
     reason: str
-    grant: str | None = None
+    grant: "GrantId | None" = None
 
 
 @quick

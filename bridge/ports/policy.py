@@ -8,18 +8,19 @@ from bridge.grant import Grant
 
 
 class Policy(Protocol):
-    """Pure: the same question under the same rules and grants has the same answer."""
+    """Pure: the same question under the same rules and grants has the same answer. It never changes."""
 
-    def decide(self, sender: Party, recipient: Party, verb: Verb, circumstances: Circumstances) -> Decision: ...
+    def granted(self, grants: Sequence[Grant]) -> "Policy":
+        """The same rules, and these grants beside them in place of any earlier ones."""
+        ...
 
-    def denied(self, sender: Party, recipient: Party, verb: Verb, circumstances: Circumstances) -> Decision | None:
+    def decide(self, sender: Party, recipient: Party, verb: Verb, context: Circumstances) -> Decision: ...
+
+    def denied(self, sender: Party, recipient: Party, verb: Verb, context: Circumstances) -> Decision | None:
         """The explicit deny that matches, if one does: it holds for people too."""
         ...
 
     def visible(self, viewer: Party, others: Sequence[Party], now: float) -> Collection[str]:
-        """The ids of those to whom the viewer may do anything, or who may do anything to it. Never itself."""
-        ...
-
-    def granted(self, grants: Sequence[Grant]) -> "Policy":
-        """The same rules with these grants, instead of those that it had."""
+        """The ids of those to whom the viewer may do anything, or who may do anything to it, in any conversation.
+        Never itself."""
         ...

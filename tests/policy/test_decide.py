@@ -2,13 +2,15 @@
 
 import pytest
 
-from bridge.decision import Decision, Effect, Party, Verb
+from bridge.decision import Circumstances, Decision, Effect, Party, Verb
 from bridge.ids import SessionId
 from bridge.ports.policy import Policy
 from bridge.session import Kind
 from policy.decide import NO_RULE, Rules
 from policy.rules import Rule
 from policy.selectors import selector
+
+NOW = Circumstances(1_000.0, None)
 
 ALLOW, ASK, DENY = Effect.ALLOW, Effect.ASK, Effect.DENY
 
@@ -33,7 +35,7 @@ def rule(
 
 def decide(rules: list[Rule], sender: Party = DESK, recipient: Party = CAREER, verb: Verb = Verb.SEND) -> Decision:
     policy: Policy = Rules(rules)
-    return policy.decide(sender, recipient, verb)
+    return policy.decide(sender, recipient, verb, NOW)
 
 
 @pytest.mark.parametrize(
@@ -115,8 +117,8 @@ def test_without_a_rule_the_reason_names_the_one_that_is_missing() -> None:
 
 def test_an_explicit_deny_is_told_apart_from_nothing_matched() -> None:
     policy: Policy = Rules([rule("*", "default/career", DENY), rule("*", "*", ALLOW)])
-    denied = policy.denied(DESK, CAREER, Verb.SEND)
+    denied = policy.denied(DESK, CAREER, Verb.SEND, NOW)
     assert denied is not None
     assert denied.effect is DENY
-    assert policy.denied(DESK, BUILD, Verb.SEND) is None
-    assert policy.denied(DESK, CAREER, Verb.ASK) is None
+    assert policy.denied(DESK, BUILD, Verb.SEND, NOW) is None
+    assert policy.denied(DESK, CAREER, Verb.ASK, NOW) is None

@@ -5,13 +5,14 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.decision import Effect, Party, Verb
+from bridge.decision import Circumstances, Effect, Party, Verb
 from bridge.ids import SessionId, profile_of
 from bridge.session import Kind
 from policy.decide import Rules
 from policy.rules import Rule
 from policy.selectors import Selector
 
+NOW = Circumstances(1_000.0, None)
 PROFILES = ("default", "work")
 HANDLES = ("a", "b")
 IDS = [f"{profile}/{handle}" for profile in PROFILES for handle in HANDLES]
@@ -49,8 +50,8 @@ some_rules = st.lists(rule, max_size=8, unique_by=lambda each: each.line)
 
 @given(some_rules, rules_of(NAMED + WIDE, st.just(Effect.DENY)), parties, parties, verbs)
 def test_one_more_deny_never_allows_more(rules: list[Rule], deny: Rule, a: Party, b: Party, verb: Verb) -> None:
-    before = Rules(rules).decide(a, b, verb).effect
-    after = Rules([*rules, deny]).decide(a, b, verb).effect
+    before = Rules(rules).decide(a, b, verb, NOW).effect
+    after = Rules([*rules, deny]).decide(a, b, verb, NOW).effect
     assert GENEROSITY[after] <= GENEROSITY[before]
 
 
@@ -60,8 +61,8 @@ def test_one_allow_less_never_allows_more(
 ) -> None:
     allows = [each for each in rules if each.effect is Effect.ALLOW]
     gone = data.draw(st.sampled_from(allows)) if allows else None
-    before = Rules(rules).decide(a, b, verb).effect
-    after = Rules([each for each in rules if each is not gone]).decide(a, b, verb).effect
+    before = Rules(rules).decide(a, b, verb, NOW).effect
+    after = Rules([each for each in rules if each is not gone]).decide(a, b, verb, NOW).effect
     assert GENEROSITY[after] <= GENEROSITY[before]
 
 
@@ -70,7 +71,7 @@ def test_the_order_of_rules_does_not_matter(
     rules: list[Rule], order: random.Random, a: Party, b: Party, verb: Verb
 ) -> None:
     shuffled = order.sample(rules, len(rules))
-    assert Rules(shuffled).decide(a, b, verb) == Rules(rules).decide(a, b, verb)
+    assert Rules(shuffled).decide(a, b, verb, NOW) == Rules(rules).decide(a, b, verb, NOW)
 
 
 @given(st.lists(rule, max_size=8), parties, parties, verbs)
@@ -78,8 +79,8 @@ def test_a_decision_is_what_reading_the_rules_one_by_one_says(
     rules: list[Rule], a: Party, b: Party, verb: Verb
 ) -> None:
     matching = [each.effect for each in rules if verb in each.verbs and _matches(each, a, b)]
-    assert Rules(rules).decide(a, b, verb).effect is min(matching, key=GENEROSITY.__getitem__, default=Effect.DENY)
-    assert (Rules(rules).denied(a, b, verb) is not None) == (Effect.DENY in matching)
+    assert Rules(rules).decide(a, b, verb, NOW).effect is min(matching, key=GENEROSITY.__getitem__, default=Effect.DENY)
+    assert (Rules(rules).denied(a, b, verb, NOW) is not None) == (Effect.DENY in matching)
 
 
 def _matches(each: Rule, a: Party, b: Party) -> bool:
@@ -103,8 +104,8 @@ def test_nothing_crosses_profiles_unless_both_sides_are_named(
     ]
     if profile_of(a.id) != profile_of(b.id):
         policy = Rules([*rules, *half_named])
-        assert policy.decide(a, b, verb).rule == "no-rule"
-        assert b.id not in policy.visible(a, [a, b])
+        assert policy.decide(a, b, verb, NOW).rule == "no-rule"
+        assert b.id not in policy.visible(a, [a, b], NOW.now)
 
 
 @given(some_rules, parties, st.lists(parties, max_size=20, unique_by=lambda each: each.id))
@@ -117,9 +118,9 @@ def test_one_sees_those_with_whom_any_verb_is_possible_in_either_direction(
         for other in others
         if other.id != viewer.id
         and any(
-            policy.decide(one, two, verb).effect is not Effect.DENY
+            policy.decide(one, two, verb, NOW).effect is not Effect.DENY
             for one, two in ((viewer, other), (other, viewer))
             for verb in Verb
         )
     }
-    assert set(policy.visible(viewer, others)) == expected
+    assert set(policy.visible(viewer, others, NOW.now)) == expected

@@ -11,6 +11,7 @@ from policy.rules import Rule
 from policy.selectors import Selector
 from policy.visibility import Memory
 
+NOW = 1_000.0
 VIEWER = Party(SessionId("default/viewer"), Kind.CHAT)
 
 
@@ -24,7 +25,7 @@ class Looks:
     def __init__(self) -> None:
         self.times = 0
 
-    def __call__(self, viewer: Party, others: Sequence[Party]) -> frozenset[str]:
+    def __call__(self, viewer: Party, others: Sequence[Party], era: int) -> frozenset[str]:
         self.times += 1
         return frozenset(other.id for other in others)
 
@@ -32,7 +33,7 @@ class Looks:
 def test_the_same_question_is_computed_once() -> None:
     looks = Looks()
     memory = Memory(looks)
-    answers = [memory.of(VIEWER, crowd(100)) for _ in range(3)]
+    answers = [memory.of(VIEWER, crowd(100), 0) for _ in range(3)]
     assert looks.times == 1
     assert answers == [frozenset(other.id for other in crowd(100))] * 3
 
@@ -41,18 +42,18 @@ def test_a_change_of_the_sessions_is_seen_at_once() -> None:
     to_office = Rule((Selector("*"),), (Selector("tag:office"),), frozenset({Verb.SEND}), Effect.ALLOW, "office")
     policy = Rules([to_office])
     others = crowd(100)
-    assert not policy.visible(VIEWER, others)
+    assert not policy.visible(VIEWER, others, NOW)
     others[7] = replace(others[7], tags=frozenset({"office"}))
-    assert set(policy.visible(VIEWER, others)) == {"default/s7"}
+    assert set(policy.visible(VIEWER, others, NOW)) == {"default/s7"}
     del others[7]
-    assert not policy.visible(VIEWER, others)
+    assert not policy.visible(VIEWER, others, NOW)
 
 
 def test_a_change_of_the_viewer_is_seen_at_once() -> None:
     by_tag = Rule((Selector("tag:lead"),), (Selector("*"),), frozenset({Verb.ASK}), Effect.ASK, "leads")
     policy = Rules([by_tag])
-    assert not policy.visible(VIEWER, crowd(100))
-    assert len(policy.visible(replace(VIEWER, tags=frozenset({"lead"})), crowd(100))) == 100
+    assert not policy.visible(VIEWER, crowd(100), NOW)
+    assert len(policy.visible(replace(VIEWER, tags=frozenset({"lead"})), crowd(100), NOW)) == 100
 
 
 def test_it_remembers_only_the_latest_viewers() -> None:
@@ -60,8 +61,8 @@ def test_it_remembers_only_the_latest_viewers() -> None:
     memory = Memory(looks)
     viewers = crowd(1_000)
     for viewer in viewers:
-        memory.of(viewer, viewers[:20])
-    memory.of(viewers[-1], viewers[:20])
+        memory.of(viewer, viewers[:20], 0)
+    memory.of(viewers[-1], viewers[:20], 0)
     assert looks.times == 1_000
-    memory.of(viewers[0], viewers[:20])
+    memory.of(viewers[0], viewers[:20], 0)
     assert looks.times == 1_001
