@@ -11,8 +11,8 @@ _RANK = {Effect.DENY: 0, Effect.ASK: 1, Effect.ALLOW: 2}
 
 
 class Stricter:
-    """An implementation of `bridge.ports.policy.Policy`. Of two decisions the stricter one holds: deny before ask before
-    allow. `because` is added to the reason where `one` is stricter than `other`."""
+    """An implementation of `bridge.ports.policy.Policy`. Of two decisions the stricter one holds, deny before ask
+    before allow. `because` is added to the reason where `one` is stricter than `other`."""
 
     def __init__(self, one: "Rules | Stricter", other: "Rules | Stricter", *, because: str = "") -> None:
         self._one = one

@@ -22,7 +22,7 @@ def widened(old: Sequence[Rule], new: Sequence[Rule]) -> list[str]:
     """A line each for people: an allow or an ask that nothing held so far, a deny that is gone, and an ask that is gone
     where something is allowed. Where there is none, `new` permits nothing that `old` did not.
 
-    Rules are compared by what they say, whatever sessions there are. So it names also what is new and has no effect yet.
+    Rules are compared by what they say, whatever sessions there are: what is new and has no effect yet is named too.
     """
     before, after = atoms(old), atoms(new)
     added = [one for one in after - before if one.effect is not Effect.DENY and not _held(one, before)]
@@ -43,9 +43,7 @@ def atoms(rules: Iterable[Rule]) -> set[Atom]:
 def _held(one: Atom, before: Iterable[Atom]) -> bool:
     """Whether as much was permitted: what was allowed may be asked about."""
     enough = (Effect.ALLOW,) if one.effect is Effect.ALLOW else (Effect.ALLOW, Effect.ASK)
-    return any(
-        other.verb is one.verb and other.effect in enough and covers(other.pair, one.pair) for other in before
-    )
+    return any(other.verb is one.verb and other.effect in enough and covers(other.pair, one.pair) for other in before)
 
 
 def _missed(one: Atom, after: Iterable[Atom]) -> bool:
@@ -67,6 +65,5 @@ def _lines(found: Iterable[Atom], words: dict[Effect, str]) -> Iterator[str]:
     verbs: dict[tuple[Effect, Pair], list[Verb]] = defaultdict(list)
     for one in found:
         verbs[one.effect, one.pair].append(one.verb)
-    order = list(Verb)
     for (effect, (sender, recipient)), those in sorted(verbs.items(), key=lambda item: item[0]):
-        yield f"{words[effect]} {', '.join(sorted(those, key=order.index))}: {sender} → {recipient}"
+        yield f"{words[effect]} {', '.join(verb for verb in Verb if verb in those)}: {sender} → {recipient}"
