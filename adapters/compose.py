@@ -19,7 +19,7 @@ from adapters.settings.declared import declared
 from adapters.settings.guarded import Guarded
 from adapters.settings.home import BALLAST, DATABASE, SETTINGS_FILE
 from adapters.settings.load import again
-from adapters.settings.model import PeerText, Settings
+from adapters.settings.model import PeerText, Settings, TelegramSettings
 from adapters.settings.outlook import Outlook, outlook
 from adapters.settings.revisions import Revisions
 from adapters.settings.watch import Watch, mark_of
@@ -80,7 +80,13 @@ async def bridge(
             tools={"TIELINE_HOME": str(settings.home)},
             health=telegram.health if telegram is not None else lambda: None,
         )
-        revisions = Revisions(exchange, partial(again, settings.home, environ), file, accepted, view)
+
+        def narrow(people: TelegramSettings) -> None:
+            if telegram is not None:
+                telegram.narrow(_config(people))
+
+        read = partial(again, settings.home, environ)
+        revisions = Revisions(exchange, read, file, accepted, view, narrow=narrow)
         control = ControlServer(
             exchange,
             settings.home / "run" / "control.sock",
@@ -133,8 +139,12 @@ def _telegram(settings: Settings, environ: Mapping[str, str], clock: SystemClock
     given = settings.telegram
     if given is None:
         return None
-    config = TelegramConfig(given.token, given.base_url, given.operators, given.users, given.chats)
+    config = _config(given)
     return TelegramChat(config, clock, system_randomness(), claim=lambda: sole_poller(config, settings.home, environ))
+
+
+def _config(given: TelegramSettings) -> TelegramConfig:
+    return TelegramConfig(given.token, given.base_url, given.operators, given.users, given.chats)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from adapters.settings.declared import declared
 from adapters.settings.guarded import Guarded
-from adapters.settings.model import Settings
+from adapters.settings.model import Settings, TelegramSettings
 from adapters.settings.outlook import Outlook, outlook
 from adapters.settings.problems import SettingsError
 from bridge.errors import Code, Refused
@@ -24,7 +24,7 @@ _NOBODY = (
 
 class Revisions:
     """`read` reads the file anew. `running` are the settings of the start, as the file has them, and `view` is what
-    holds of them, by `accepted`."""
+    holds of them, by `accepted`. `narrow` leaves people and chats out that are not in what it is given."""
 
     def __init__(
         self,
@@ -33,6 +33,8 @@ class Revisions:
         running: Settings,
         accepted: Guarded | None,
         view: Outlook,
+        *,
+        narrow: Callable[[TelegramSettings], None] = lambda people: None,
     ) -> None:
         self._exchange = exchange
         self._read = read
@@ -40,6 +42,7 @@ class Revisions:
         self._file = running
         self._accepted = accepted
         self._view = view
+        self._narrow = narrow
         self._one_at_once = asyncio.Lock()
         exchange.charter.accepted = self._adopt
 
@@ -67,6 +70,8 @@ class Revisions:
     async def _revise(self, file: Settings) -> None:
         self._file = file
         self._look()
+        if self._view.settings.telegram is not None:
+            self._narrow(self._view.settings.telegram)
         await self._settle(anyway=True)
         await self._exchange.redeclare(declared(self._view.settings.sessions))
         later = list(_later(self._running, file))
