@@ -15,8 +15,14 @@ from adapters import acp
 from adapters.acp import AcpRuntime, AgentSpec, Times
 from adapters.api.server import ControlServer
 from adapters.mcp import server as mcp
-from adapters.settings.home import BALLAST, DATABASE
-from adapters.settings.model import PeerText, SessionSettings, Settings
+from adapters.settings.declared import declared
+from adapters.settings.guarded import Guarded
+from adapters.settings.home import BALLAST, DATABASE, SETTINGS_FILE
+from adapters.settings.load import again
+from adapters.settings.model import PeerText, Settings, TelegramSettings
+from adapters.settings.outlook import Outlook, outlook
+from adapters.settings.revisions import Revisions
+from adapters.settings.watch import Watch, mark_of
 from adapters.sqlite.ballast import Ballast
 from adapters.sqlite.lock import FileLock, Locked
 from adapters.sqlite.store import open_store
@@ -24,11 +30,10 @@ from adapters.system import SystemClock, system_randomness
 from adapters.telegram.chat import TelegramChat
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.sole import PolledElsewhere, lock_file
-from bridge.flow.directory import Declared
+from bridge.flow.charter import accepted_copy
 from bridge.flow.exchange import Exchange
-from bridge.ids import handle_of
 from bridge.ports.chat import Chat
-from policy.decide import Rules
+from bridge.ports.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -38,27 +43,39 @@ TOOL_SERVER = (sys.executable, "-P", "-m", "adapters.main", "mcp")
 
 @asynccontextmanager
 async def bridge(
-    settings: Settings, environ: Mapping[str, str], *, chats: Sequence[Chat] = (), alone: bool = False
+    file: Settings,
+    environ: Mapping[str, str],
+    *,
+    chats: Sequence[Chat] = (),
+    reread: asyncio.Event | None = None,
+    accept: bool = False,
+    alone: bool = False,
 ) -> AsyncIterator[Exchange]:
-    """A bridge that accepts, until the context is left. `chats` are further chats beside the configured ones.
+    """A bridge that accepts, until the context is left. `chats` are further chats beside the configured ones. Once
+    `reread` is set, the operator's file is read again, as it is whenever it has changed. With `accept`, what it adds
+    holds without an operator's word where it has no Telegram to ask one in.
 
     `alone` says that this process is nothing but a bridge: then it adopts what its agents leave behind, and whatever
     is below it comes of them."""
     clock = SystemClock()
-    telegram = _telegram(settings, environ, clock)
-    every: dict[str, Chat] = {chat.scheme: chat for chat in chats}
-    if telegram is not None:
-        every[telegram.scheme] = telegram
-    ballast = Ballast(settings.home / BALLAST)
-    store = await open_store(settings.home / DATABASE, ballast=ballast)
+    mark = mark_of(file.home / SETTINGS_FILE)
+    ballast = Ballast(file.home / BALLAST)
+    store = await open_store(file.home / DATABASE, ballast=ballast)
     try:
+        accepted = await _accepted(store)
+        view = _outlook(file, accepted, chats, accept=accept)
+        settings = view.settings
+        telegram = _telegram(settings, environ, clock)
+        every: dict[str, Chat] = {chat.scheme: chat for chat in chats}
+        if telegram is not None:
+            every[telegram.scheme] = telegram
         exchange = Exchange(
             profile=settings.profile,
             version=_version(),
             pid=os.getpid(),
             store=store,
             store_name="sqlite",
-            policy=Rules(settings.rules),
+            policy=view.policy,
             runtime=_runtime(settings, environ, clock),
             chats=every,
             clock=clock,
@@ -68,6 +85,13 @@ async def bridge(
             confirm_in_chat=settings.confirm_in_chat,
             health=telegram.health if telegram is not None else lambda: None,
         )
+
+        def narrow(people: TelegramSettings) -> None:
+            if telegram is not None:
+                telegram.narrow(_config(people))
+
+        read = partial(again, settings.home, environ)
+        revisions = Revisions(exchange, read, file, accepted, view, narrow=narrow)
         control = ControlServer(
             exchange,
             settings.home / "run" / "control.sock",
@@ -77,7 +101,8 @@ async def bridge(
         if alone:
             acp.adopt()
         async with exchange, asyncio.TaskGroup() as serving:
-            await exchange.start([_declared(one) for one in settings.sessions])
+            await exchange.start(declared(settings.sessions))
+            await revisions.begin()
             served = serving.create_task(control.serve())
             accepting = serving.create_task(control.accepting.wait())
             await asyncio.wait([served, accepting], return_when=asyncio.FIRST_COMPLETED)
@@ -90,6 +115,8 @@ async def bridge(
                 later.append(serving.create_task(telegram.run(exchange.inbound, exchange.menu)))
             if settings.agents:
                 later.append(serving.create_task(_preload()))
+            watch = Watch(settings.home / SETTINGS_FILE, mark, revisions.reload, reread or asyncio.Event())
+            later.append(serving.create_task(watch.run()))
             try:
                 yield exchange
             finally:
@@ -101,6 +128,18 @@ async def bridge(
         await store.close()
 
 
+async def _accepted(store: Store) -> Guarded | None:
+    copy = accepted_copy(await store.regime())
+    return Guarded.from_json(copy) if copy is not None else None
+
+
+def _outlook(file: Settings, accepted: Guarded | None, chats: Sequence[Chat], *, accept: bool) -> Outlook:
+    operators = accepted is not None and bool(accepted.operators)
+    if accept and file.telegram is None:
+        operators = False
+    return outlook(file, accepted, ask=operators or any(chat.reports() for chat in chats))
+
+
 async def _preload() -> None:
     await acp.preload()
     await mcp.preload()
@@ -110,8 +149,12 @@ def _telegram(settings: Settings, environ: Mapping[str, str], clock: SystemClock
     given = settings.telegram
     if given is None:
         return None
-    config = TelegramConfig(given.token, given.base_url, given.operators, given.users, given.chats)
+    config = _config(given)
     return TelegramChat(config, clock, system_randomness(), claim=lambda: sole_poller(config, settings.home, environ))
+
+
+def _config(given: TelegramSettings) -> TelegramConfig:
+    return TelegramConfig(given.token, given.base_url, given.operators, given.users, given.chats)
 
 
 @contextmanager
@@ -149,20 +192,6 @@ def _runtime(settings: Settings, environ: Mapping[str, str], clock: SystemClock)
         clock=clock,
         times=times,
         on_stderr=lambda session, line: log.info("%s: its agent says on stderr: %s", session, line),
-    )
-
-
-def _declared(session: SessionSettings) -> Declared:
-    return Declared(
-        handle=handle_of(session.id),
-        title=session.title,
-        kind=session.kind,
-        agent=session.agent,
-        cwd=session.cwd,
-        project=session.project,
-        tags=session.tags,
-        accept_wake=session.accept_wake,
-        places=session.places,
     )
 
 

@@ -19,14 +19,20 @@ from adapters.sqlite.lock import HomeLocked
 from adapters.sqlite.migrate import NewerSchema
 from bridge.errors import Refused
 
+_USAGE = """usage: tieline run [--accept]
+Runs the bridge of TIELINE_HOME (default ~/.tieline).
+
+--accept  what tieline.toml lets agents do more holds without an operator's word, where it has no [telegram] to ask in
+"""
+
 OK, FAILED, NOT_NOW, CONFIG, USAGE = 0, 70, 75, 78, 64
 
 
 def run(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
     """Runs until SIGTERM or SIGINT, then drains. Its first line on stdout says that it accepts (DESIGN §7)."""
-    if set(arguments) - {"--json"}:
-        print("usage: tieline run\nRuns the bridge of TIELINE_HOME (default ~/.tieline).", file=sys.stderr)
-        return OK if set(arguments) <= {"-h", "--help", "--json"} else USAGE
+    if set(arguments) - {"--json", "--accept"}:
+        print(_USAGE, file=sys.stderr)
+        return OK if set(arguments) <= {"-h", "--help", "--json", "--accept"} else USAGE
     home = home_of(environ)
     if not (home / SETTINGS_FILE).exists():
         print(
@@ -42,7 +48,7 @@ def run(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> in
         with logging_to(home) as redactor:
             for secret in _secrets(settings, environ):
                 redactor.hide(secret)
-            return run_loop(_serve(settings, environ))
+            return run_loop(_serve(settings, environ, accept="--accept" in arguments))
     except Exception as error:
         match _alone(error):
             case HomeLocked() | SocketTaken() as taken:
@@ -80,8 +86,18 @@ def _tell_person(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-async def _serve(settings: Settings, environ: Mapping[str, str]) -> int:
-    stopping = asyncio.Event()
+def _on_terminal() -> bool:
+    """Whether the process has a controlling terminal. It loses it when that hangs up."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
+
+
+async def _serve(settings: Settings, environ: Mapping[str, str], *, accept: bool) -> int:
+    stopping, reread = asyncio.Event(), asyncio.Event()
+    by_hand = _on_terminal()
     starting: asyncio.Task[int] | None = asyncio.current_task()
 
     def stop() -> None:
@@ -89,11 +105,19 @@ async def _serve(settings: Settings, environ: Mapping[str, str]) -> int:
             starting.cancel()
         stopping.set()
 
+    def hung_up() -> None:
+        """SIGHUP means to read the file again, unless it tells that the terminal of a bridge by hand is gone."""
+        if by_hand and not _on_terminal():
+            stop()
+        else:
+            reread.set()
+
     loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGHUP, hung_up)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
     try:
-        async with bridge(settings, environ, alone=True):
+        async with bridge(settings, environ, reread=reread, accept=accept, alone=True):
             starting = None
             socket = str(settings.home / "run" / "control.sock")
             ready = {"event": "ready", "pid": os.getpid(), "socket": socket, "web": None}

@@ -145,6 +145,31 @@ def grant_proposed(
     )
 
 
+_WIDENING_CHARS = 2_500
+WIDENING = "tieline.toml would let agents do more"
+
+
+def widening_proposed(lines: Sequence[str]) -> str:
+    """In one post, for its buttons stand below all that they decide about."""
+    shown: list[str] = []
+    for line in lines:
+        bullet = f"+ {short(line, 800)}"
+        if sum(map(len, shown)) + len(bullet) > _WIDENING_CHARS:
+            break
+        shown.append(bullet)
+    more = len(lines) - len(shown)
+    cut = f"\n… and {more} more: the bridge's log has all of them" if more else ""
+    waits = "It waits for your word; what only forbids more holds already. If nobody of you has written it, refuse."
+    later = "Once you accept, rules hold at once; people, chats and commands from the next start of the bridge."
+    return f"{WIDENING}:\n" + "\n".join(shown) + f"{cut}\n\n{waits} {later}"
+
+
+def file_broken(problems: str) -> str:
+    return f"tieline.toml cannot be read, so what it said before holds on:\n{short(problems, 2_500)}"
+
+
+FILE_MENDED = "tieline.toml could not be read; it can be again, and holds."
+
 APPROVED = {
     Scope.ONCE: "Approved once.",
     Scope.CONVERSATION: "Approved for this conversation.",

@@ -9,7 +9,7 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 from adapters.settings.build import built
 from adapters.settings.checks import problems_between
 from adapters.settings.explain import problems_of
-from adapters.settings.home import prepare
+from adapters.settings.home import SETTINGS_FILE, prepare
 from adapters.settings.model import Settings
 from adapters.settings.problems import Problem, SettingsError
 from adapters.settings.schema import File
@@ -24,6 +24,14 @@ def load(home: Path, environ: Mapping[str, str]) -> Settings:
     except OSError as error:
         problem = Problem(str(home), f"this home cannot be used ({error.strerror})", "set TIELINE_HOME to another")
         raise SettingsError([problem]) from error
+    return checked(home, environ)
+
+
+def again(home: Path, environ: Mapping[str, str]) -> Settings:
+    """As `load`, while a bridge runs by what was loaded. That the file is gone is a problem then: by an empty one it
+    would close all its sessions."""
+    if not (home / SETTINGS_FILE).exists():
+        raise SettingsError([Problem(SETTINGS_FILE, "the file is not there any more", "put it back")])
     return checked(home, environ)
 
 

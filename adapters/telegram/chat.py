@@ -66,6 +66,12 @@ class TelegramChat:
         """The operators' own chats with the bot, which take something once they have written to it there."""
         return [Spot(operator).place for operator in sorted(self._config.operators)]
 
+    def narrow(self, config: TelegramConfig) -> None:
+        """Whoever is not in this one too is nobody from now on, and no chat that is not is one."""
+        self._config = self._config.narrowed(config)
+        if self._connection is not None:
+            self._connection.narrow(self._config)
+
     def health(self) -> dict[str, object]:
         """`ok`, `last_poll_age_s` and `error`: what is wrong and what to do about it, or None."""
         return self._health.report(self._clock.now())

@@ -1,6 +1,6 @@
 """Whom the bot answers, and where."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 BASE_URL = "https://api.telegram.org/bot"
 
@@ -15,6 +15,12 @@ class TelegramConfig:
     operators: frozenset[int] = frozenset()
     users: frozenset[int] = frozenset()
     chats: frozenset[int] = frozenset()
+
+    def narrowed(self, other: "TelegramConfig") -> "TelegramConfig":
+        """With nobody and no chat that is not in the other too; the bot stays the same."""
+        operators = self.operators & other.operators
+        heard = (self.operators | self.users) & (other.operators | other.users)
+        return replace(self, operators=operators, users=heard - operators, chats=self.chats & other.chats)
 
     def may_talk(self, user: int, chat: int) -> bool:
         return (user in self.operators or user in self.users) and (chat in self.chats or chat == user)

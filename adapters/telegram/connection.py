@@ -25,6 +25,9 @@ class Connection:
         self._bot = self._wire.bot(ChatLimiter(budget, clock))
         self.sender = Sender(self._bot, clock, randomness, patience)
 
+    def narrow(self, config: TelegramConfig) -> None:
+        self._wire.config = config
+
     async def poll(self, intake: Intake, health: Health, commands: Mapping[str, str]) -> None:
         """Until it is cancelled."""
         poller = Poller(self._wire, self._bot, self.sender, intake, self._clock, self._randomness, health, commands)

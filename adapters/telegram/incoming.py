@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from telegram import CallbackQuery, Chat, Message, Update, User
@@ -30,9 +31,10 @@ class Tapped:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads updates for the bot of that username. Whoever is not allowed is not read at all."""
+    """Reads updates for the bot of that username, by the config that holds at the time. Whoever is not allowed is not
+    read at all."""
 
-    config: TelegramConfig
+    config: Callable[[], TelegramConfig]
     username: str
 
     def read(self, raw: str) -> Heard | Tapped | None:
@@ -85,9 +87,10 @@ class Reader:
     def _person(self, user: User | None, chat: Chat) -> Person | None:
         if user is None or user.is_bot or chat.type == ChatType.CHANNEL:
             return None
-        if not self.config.may_talk(user.id, chat.id):
+        config = self.config()
+        if not config.may_talk(user.id, chat.id):
             return None
-        return Person(person_id(user.id), user.full_name, operator=user.id in self.config.operators)
+        return Person(person_id(user.id), user.full_name, operator=user.id in config.operators)
 
     def _words(self, text: str) -> str:
         """The text without our name after its command; nothing where the command is another bot's."""

@@ -115,7 +115,7 @@ class Poller:
                 await self._bot.set_my_commands(commands)
             except TelegramError as error:
                 _LOG.warning("The menu of commands was not set: %s", error)
-        self._reader = Reader(self._wire.config, self._bot.username)
+        self._reader = Reader(lambda: self._wire.config, self._bot.username)
         return self._reader
 
     async def _recover(self, reader: Reader, lanes: Lanes) -> None:

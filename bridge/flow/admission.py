@@ -14,7 +14,7 @@ from bridge.flow.dispatch import Dispatch
 from bridge.flow.governance import Governance
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.refusal import refuse, refuse_early
-from bridge.grant import GrantId, Scope
+from bridge.grant import Scope
 from bridge.ids import SessionId, address, profile_of
 from bridge.loops import day_of, stand
 from bridge.message import Origin
@@ -155,8 +155,8 @@ def _decisions(
 
 async def _use_up(work: Work, decisions: Iterable[Decision]) -> None:
     """A grant for one message is used up by the message that it admits."""
-    for ident in {decision.grant for decision in decisions} - {None}:
-        grant = await work.store.grant(GrantId(ident or ""))
+    for ident in {decision.grant for decision in decisions if decision.grant is not None}:
+        grant = await work.store.grant(ident)
         if grant is not None and grant.scope is Scope.ONCE and grant.used_at is None:
             work.put(grant.used(work.now))
             work.put_regime(await work.regime())

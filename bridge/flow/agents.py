@@ -54,7 +54,8 @@ class Agents:
                 return running.agent
             await self.retire(session.id)
         if session.agent is None or not self._runtime.knows(session.agent):
-            detail = f"no agent named {session.agent!r} is configured for {session.id}"
+            unknown = f"no agent named {session.agent!r} is configured for {session.id}"
+            detail = f"{unknown}, or an operator must accept its command first"
             raise StartFailed(Failure(FailureKind.CONFIG, detail))
         token = f"{self._ledger.randomness.getrandbits(256):064x}"
         digest = _digest(token)

@@ -42,9 +42,9 @@ class Control:
             return cancelled
 
         cancelled = await self._ledger.do(body)
-        return await self._stop(session), cancelled
+        return await self.halt(session), cancelled
 
-    async def _stop(self, session: SessionId) -> bool:
+    async def halt(self, session: SessionId) -> bool:
         """Ends the running turn, whichever bridge runs it, and where another takes it over meanwhile."""
         stopped = await self._turns.stop(session)
         return await self._recovery.stop(session) or stopped
@@ -85,7 +85,7 @@ class Control:
             return failed
 
         with self._turns.held(session):
-            await self._stop(session)
+            await self.halt(session)
             await self._agents.retire(session)
             failed = await self._ledger.surely(body)
         self._ledger.wake.lane(session)

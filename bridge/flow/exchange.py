@@ -15,6 +15,7 @@ from bridge.flow.approvals import Approvals
 from bridge.flow.attempts import record_attempt
 from bridge.flow.buttons import Buttons
 from bridge.flow.causes import unknown_message
+from bridge.flow.charter import Charter
 from bridge.flow.commands import Commands
 from bridge.flow.control import Control
 from bridge.flow.directory import SHELL, Declared, Directory
@@ -30,6 +31,7 @@ from bridge.flow.oversight import Oversight
 from bridge.flow.proposals import Proposals
 from bridge.flow.questions import Questions
 from bridge.flow.recovery import Recovery
+from bridge.flow.redeclaring import redeclare
 from bridge.flow.reply import Replies
 from bridge.flow.retention import Retention
 from bridge.flow.shortage import Shortage
@@ -110,6 +112,7 @@ class Exchange:
         self.oversight: Oversight = Oversight(
             self._ledger, approvals, Grants(self._ledger), proposals, self.directory, confirm=confirm_in_chat
         )
+        self.charter = Charter(self._ledger, governance, proposals)
         self.control = Control(self._ledger, self._turns, self._recovery, self._agents)
         self._admission = admission
         self._mailbox = Mailbox(self._ledger, self._hints, unheard)
@@ -138,6 +141,10 @@ class Exchange:
             self._background.append(self._tasks.create_task(self._outbox.run(chat)))
         for session in (*self._recovery.undecided(), *await self._ledger.store.waiting_sessions()):
             self._dispatch.hint(session)
+
+    async def redeclare(self, declared: Sequence[Declared]) -> None:
+        """Brings the sessions to what the file says now, while they are at work."""
+        await redeclare(declared, self._ledger, self.directory, self.control, self._turns, self._agents)
 
     async def drain(self) -> None:
         """Begins no further turn, gives those that run `stop_grace_s` to end, with their tools at hand, and closes

@@ -21,9 +21,13 @@ class Proposals:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._appliers: dict[Subject, Apply] = {}
+        self._refusers: dict[Subject, Apply] = {}
 
-    def register(self, subject: Subject, apply: Apply) -> None:
+    def register(self, subject: Subject, apply: Apply, refused: Apply | None = None) -> None:
+        """`refused` does what is to be done where an operator refuses."""
         self._appliers[subject] = apply
+        if refused is not None:
+            self._refusers[subject] = refused
 
     def places(self) -> list[Place]:
         """Where operators are asked: their own chats. None where no chat has any."""
@@ -75,12 +79,22 @@ class Proposals:
             outcome = "accepted" if accepted else "refused"
             work.put(approval.closed(work.now, outcome, name))
             work.act(ActKind.APPROVED if accepted else ActKind.DENIED, by, approval.id, what=approval.subject.value)
-            if accepted:
-                await self._appliers[approval.subject](work, by, json.loads(approval.content))
+            effects = self._appliers if accepted else self._refusers
+            if approval.subject in effects:
+                await effects[approval.subject](work, by, json.loads(approval.content))
             await self._tell(work, approval, f"{approval.about}\n· {outcome} by {name}")
             return f"{outcome.capitalize()}."
 
         return await self._ledger.do(body)
+
+    async def withdraw(self, work: Work, subject: Subject, about: str) -> bool:
+        """It is wanted no more, so that nobody can accept it later. False where it was not open."""
+        approval = await work.open_approval(subject, about)
+        if approval is None:
+            return False
+        work.put(approval.closed(work.now, "withdrawn"))
+        await self._tell(work, approval, f"{approval.about}\n· withdrawn: it is not wanted any more")
+        return True
 
     async def expire(self, work: Work, approval: Approval) -> None:
         work.put(approval.closed(work.now, "expired"))

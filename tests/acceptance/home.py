@@ -42,7 +42,7 @@ class Home:
         self.path = path
         self.extra = ""
         self.through: Sequence[str] = ()
-        self._tables: list[str] = []
+        self.tables: list[str] = []
         self._rules: list[str] = []
         self._process: asyncio.subprocess.Process | None = None
         self.stderr = path / "stderr.txt"
@@ -61,14 +61,14 @@ class Home:
         for option, value in options.items():
             scripted += [f"--{option}", value]
         (self.path / f"{name}.state").mkdir(exist_ok=True)
-        self._tables.append(f"[agents.{name}]\ncommand = {json.dumps(list(command or scripted))}")
+        self.tables.append(f"[agents.{name}]\ncommand = {json.dumps(list(command or scripted))}")
 
     def session(self, handle: str, agent: str | None = None, *places: str, **more: object) -> None:
         lines = [f"[sessions.{handle}]"]
         lines += [f'agent = "{agent}"'] if agent else ['kind = "shell"']
         lines += [f"places = {json.dumps(list(places))}"] if places else []
         lines += [f"{name} = {json.dumps(value)}" for name, value in more.items()]
-        self._tables.append("\n".join(lines))
+        self.tables.append("\n".join(lines))
 
     def worker(self, handle: str, *rules: Mapping[str, object], places: Sequence[str] = (), **options: str) -> None:
         """A session with a scripted agent of its own."""
@@ -82,12 +82,12 @@ class Home:
         )
 
     def limits(self, **limits: float) -> None:
-        self._tables.append("\n".join(["[limits]", *(f"{name} = {value}" for name, value in limits.items())]))
+        self.tables.append("\n".join(["[limits]", *(f"{name} = {value}" for name, value in limits.items())]))
 
     def telegram(
         self, api: BotApi, *, operators: Sequence[int] = (111,), users: Sequence[int] = (), chats: Sequence[int]
     ) -> None:
-        self._tables.append(
+        self.tables.append(
             f'[telegram]\ntoken = "{api.token}"\nbase_url = "{api.base_url}"\noperators = {list(operators)}\n'
             f"users = {list(users)}\nchats = {list(chats)}"
         )
@@ -105,15 +105,21 @@ class Home:
 
     def write(self) -> None:
         """Writes its settings, as `up` does."""
-        text = "\n".join([self.extra, *self._tables, *self._rules])
+        text = "\n".join([self.extra, *self.tables, *self._rules])
         (self.path / "tieline.toml").write_text(text + "\n")
 
-    async def up(self) -> Any:
+    async def up(self, *options: str) -> Any:
         """Starts the bridge. Returns the line that says that it accepts."""
         self.write()
         with self.stderr.open("ab") as stderr:
             self._process = await asyncio.create_subprocess_exec(
-                *self.through, *TIELINE, "run", env=self.environ, stdout=asyncio.subprocess.PIPE, stderr=stderr
+                *self.through,
+                *TIELINE,
+                "run",
+                *options,
+                env=self.environ,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=stderr,
             )
         assert self._process.stdout is not None
         async with asyncio.timeout(PATIENCE_S):
@@ -127,6 +133,17 @@ class Home:
 
     async def kill(self) -> None:
         await self._ended(signal.SIGKILL)
+
+    def hang_up(self) -> None:
+        """Asks the bridge to read its file again."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGHUP)
+
+    async def logged(self, part: str, times: int = 1) -> None:
+        """Waits until the bridge has logged it that often."""
+        async with asyncio.timeout(PATIENCE_S):
+            while self.stderr.read_text().count(part) < times:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
 
     async def close(self) -> None:
         if self._process is not None and self._process.returncode is None:

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from adapters.telegram.chat import TelegramChat
+from adapters.telegram.config import TelegramConfig
 from adapters.telegram.poller import ALLOWED_UPDATES
 from bridge.post import Button
 from tests.adapters.telegram.stage import (
@@ -230,3 +231,18 @@ async def test_what_takes_long_at_one_place_holds_up_no_other_and_keeps_its_orde
         assert chat.health()["ok"] is True
         over.set()
         await intake.hears("elsewhere", "/stop", "and now this")
+
+
+async def test_who_is_left_out_while_it_runs_is_not_heard_and_nobody_new_is(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    async with running(chat_for(api, clock), intake) as chat:
+        say(api, "one")
+        await intake.hears("one")
+        everybody = frozenset({OPERATOR, 999})
+        chat.narrow(TelegramConfig("another", "elsewhere", everybody, frozenset(), frozenset({FORUM, -1})))
+        assert not chat.may_talk("telegram:999", DESK_PLACE)
+        say(api, "two")
+        api.say("three", chat=FORUM, thread=DESK, user=999)
+        api.say("four", chat=FORUM, thread=DESK, user=OPERATOR)
+        await intake.hears("one", "four")

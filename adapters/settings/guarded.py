@@ -1,0 +1,146 @@
+"""What agents must not widen (DESIGN §4): the part of the settings by which they would gain."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from adapters.settings.model import Settings, TelegramSettings
+from bridge.decision import Effect, Verb
+from policy.rules import Rule
+from policy.selectors import Selector
+from policy.widening import widened
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """`base_url` is None without Telegram. `commands` are those of the agents, by their names."""
+
+    rules: tuple[Rule, ...]
+    operators: frozenset[int]
+    users: frozenset[int]
+    chats: frozenset[int]
+    base_url: str | None
+    commands: Mapping[str, tuple[str, ...]]
+
+    def to_json(self) -> dict[str, Any]:
+        """The same for rules that say the same: neither their names nor their lines are in it."""
+        return {
+            "rules": [_from_rule(rule) for rule in self.rules],
+            "operators": sorted(self.operators),
+            "users": sorted(self.users),
+            "chats": sorted(self.chats),
+            "base_url": self.base_url,
+            "commands": {name: list(command) for name, command in sorted(self.commands.items())},
+        }
+
+    @classmethod
+    def from_json(cls, copy: Mapping[str, Any]) -> "Guarded":
+        return cls(
+            rules=tuple(_to_rule(number, rule) for number, rule in enumerate(copy["rules"])),
+            operators=frozenset(copy["operators"]),
+            users=frozenset(copy["users"]),
+            chats=frozenset(copy["chats"]),
+            base_url=copy["base_url"],
+            commands={name: tuple(command) for name, command in copy["commands"].items()},
+        )
+
+
+def guarded(settings: Settings) -> Guarded:
+    telegram = settings.telegram
+    return Guarded(
+        rules=settings.rules,
+        operators=telegram.operators if telegram else frozenset(),
+        users=telegram.users if telegram else frozenset(),
+        chats=telegram.chats if telegram else frozenset(),
+        base_url=telegram.base_url if telegram else None,
+        commands={name: agent.command for name, agent in settings.agents.items()},
+    )
+
+
+def widening(accepted: Guarded, wanted: Guarded) -> list[str]:
+    """What agents, or whoever writes the file for them, would gain: a line each for people, the gravest first. It is
+    one too that nobody would be left to ask."""
+    return [
+        *_people(accepted, wanted),
+        *_connection(accepted, wanted),
+        *_commands(accepted, wanted),
+        *widened(accepted.rules, wanted.rules),
+    ]
+
+
+def restricted(settings: Settings, accepted: Guarded) -> Settings:
+    """The settings, narrowed to what was accepted. An agent whose command was not is left out: its sessions say that
+    it cannot run. The rules are as they are, for two policies at once do the same for them."""
+    return replace(
+        settings,
+        telegram=_restricted(settings.telegram, accepted) if settings.telegram else None,
+        agents={
+            name: replace(agent, command=accepted.commands[name])
+            for name, agent in settings.agents.items()
+            if name in accepted.commands
+        },
+    )
+
+
+def _restricted(telegram: TelegramSettings, accepted: Guarded) -> TelegramSettings | None:
+    if accepted.base_url is None:
+        return None
+    # Whoever decides now decides also that nobody of them shall.
+    operators = telegram.operators & accepted.operators or accepted.operators
+    heard = (telegram.operators | telegram.users) & (accepted.operators | accepted.users)
+    return replace(
+        telegram,
+        base_url=accepted.base_url,
+        operators=operators,
+        users=heard - operators,
+        chats=telegram.chats & accepted.chats,
+    )
+
+
+def _people(accepted: Guarded, wanted: Guarded) -> Iterator[str]:
+    if accepted.operators and not accepted.operators & wanted.operators:
+        yield f"telegram.operators: nobody would be left of those who decide now ({_listed(accepted.operators)})"
+    if operators := wanted.operators - accepted.operators:
+        yield f"telegram.operators: {_listed(operators)} may approve, stop, bind and change the policy"
+    if users := wanted.users - accepted.users - accepted.operators:
+        yield f"telegram.users: {_listed(users)} may talk"
+
+
+def _connection(accepted: Guarded, wanted: Guarded) -> Iterator[str]:
+    if chats := wanted.chats - accepted.chats:
+        yield f"telegram.chats: people are heard in {_listed(chats)}"
+    if wanted.base_url not in (None, accepted.base_url):
+        instead = f" instead of {accepted.base_url}" if accepted.base_url else ""
+        yield f"telegram.base_url: {wanted.base_url}{instead} gets the bot's token"
+
+
+def _commands(accepted: Guarded, wanted: Guarded) -> Iterator[str]:
+    for name, command in wanted.commands.items():
+        earlier = accepted.commands.get(name)
+        if command != earlier:
+            instead = f" instead of {shlex.join(earlier)}" if earlier else ""
+            yield f"agents.{name}: runs {shlex.join(command)}{instead}"
+
+
+def _listed(numbers: frozenset[int]) -> str:
+    return ", ".join(map(str, sorted(numbers)))
+
+
+def _from_rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "from": list(rule.senders),
+        "to": list(rule.recipients),
+        "verbs": sorted(rule.verbs),
+        "effect": rule.effect.value,
+    }
+
+
+def _to_rule(number: int, rule: Mapping[str, Any]) -> Rule:
+    return Rule(
+        senders=tuple(map(Selector, rule["from"])),
+        recipients=tuple(map(Selector, rule["to"])),
+        verbs=frozenset(map(Verb, rule["verbs"])),
+        effect=Effect(rule["effect"]),
+        name=f"rule {number} of those that an operator has accepted",
+    )

@@ -1,0 +1,137 @@
+"""What agents must not widen: what counts as wider, and what holds until it is accepted."""
+
+import json
+
+import pytest
+
+from adapters.settings.guarded import Guarded, guarded, restricted, widening
+from adapters.settings.outlook import outlook
+from bridge.decision import Circumstances, Effect, Party, Verb
+from bridge.ids import SessionId
+from bridge.session import Kind
+from tests.adapters.settings.conftest import Load
+
+FILE = """
+[telegram]
+token = "1:a"
+base_url = "https://one.example/bot"
+operators = [111, 112]
+users = [222]
+chats = [-1]
+[agents.desk]
+command = ["desk", "--a b"]
+[sessions.front]
+agent = "desk"
+[[policy.rules]]
+from = "default/front"
+to = "default/*"
+verbs = ["send", "ask"]
+effect = "ask"
+"""
+RULE = '[[policy.rules]]\nfrom = "default/a"\nto = "default/b"\nverbs = "send"\neffect = "allow"\n'
+NOW = Circumstances(1_000.0, None)
+A, B = (Party(SessionId(f"default/{handle}"), Kind.CHAT) for handle in "ab")
+
+
+def test_a_copy_comes_back_from_json_as_it_was_but_for_the_names_of_rules(loaded: Load) -> None:
+    copy = guarded(loaded(FILE)).to_json()
+    again = Guarded.from_json(json.loads(json.dumps(copy)))
+    assert again.to_json() == copy
+    assert widening(again, guarded(loaded(FILE))) == widening(guarded(loaded(FILE)), again) == []
+    assert "1:a" not in json.dumps(copy)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lines"),
+    [
+        ("[111, 112]", "[111]", []),
+        ("[111, 112]", "[111, 112, 999]", ["telegram.operators: 999 may approve, stop, bind and change the policy"]),
+        (
+            "[111, 112]",
+            "[222]",
+            [
+                "telegram.operators: nobody would be left of those who decide now (111, 112)",
+                "telegram.operators: 222 may approve, stop, bind and change the policy",
+            ],
+        ),
+        ("users = [222]", "users = [222, 112]", []),
+        ("users = [222]", "users = [223]", ["telegram.users: 223 may talk"]),
+        ("chats = [-1]", "chats = []", []),
+        ("chats = [-1]", "chats = [-1, -2]", ["telegram.chats: people are heard in -2"]),
+        (
+            "one.example",
+            "two.example",
+            ["telegram.base_url: https://two.example/bot instead of https://one.example/bot gets the bot's token"],
+        ),
+        ('"--a b"', '"--c"', ["agents.desk: runs desk --c instead of desk '--a b'"]),
+        ("[sessions", '[agents.more]\ncommand = ["more"]\n[sessions', ["agents.more: runs more"]),
+        ('"send", "ask"', '"send", "ask", "wake"', ["ask a person about wake: default/front → default/*"]),
+        ('effect = "ask"', 'effect = "deny"', []),
+    ],
+)
+def test_what_is_wider_is_told_in_lines(loaded: Load, old: str, new: str, lines: list[str]) -> None:
+    assert old in FILE
+    assert widening(guarded(loaded(FILE)), guarded(loaded(FILE.replace(old, new)))) == lines
+
+
+def test_to_leave_telegram_out_leaves_nobody_to_ask(loaded: Load) -> None:
+    without = FILE[FILE.index("[agents") :]
+    (line,) = widening(guarded(loaded(FILE)), guarded(loaded(without)))
+    assert "nobody would be left" in line
+    assert restricted(loaded(without), guarded(loaded(FILE))).telegram is None
+
+
+def test_until_it_is_accepted_the_old_people_chats_url_and_commands_hold(loaded: Load) -> None:
+    accepted = guarded(loaded(FILE))
+    wider = (
+        FILE.replace("[111, 112]", "[111, 222, 999]")
+        .replace("users = [222]", "users = [112, 888]")
+        .replace("[-1]", "[-1, -2]")
+        .replace("one.example", "two.example")
+        .replace('"--a b"', '"--evil"')
+        .replace("[sessions", '[agents.more]\ncommand = ["more"]\n[sessions')
+    )
+    narrowed = restricted(loaded(wider), accepted)
+    assert narrowed.telegram is not None
+    assert narrowed.telegram.operators == {111}
+    assert narrowed.telegram.users == {112, 222}
+    assert narrowed.telegram.chats == {-1}
+    assert narrowed.telegram.base_url == "https://one.example/bot"
+    assert {name: agent.command for name, agent in narrowed.agents.items()} == {"desk": ("desk", "--a b")}
+    assert [name for name in widening(accepted, guarded(narrowed)) if not name.startswith("ask")] == []
+
+
+def test_who_decides_now_decides_about_those_who_would_replace_them(loaded: Load) -> None:
+    narrowed = restricted(loaded(FILE.replace("[111, 112]", "[999]")), guarded(loaded(FILE)))
+    assert narrowed.telegram is not None
+    assert narrowed.telegram.operators == {111, 112}
+
+
+def test_telegram_itself_waits_where_none_was_accepted(loaded: Load) -> None:
+    accepted = guarded(loaded(FILE[FILE.index("[agents") :]))
+    assert restricted(loaded(FILE), accepted).telegram is None
+    assert "telegram.base_url: https://one.example/bot gets the bot's token" in widening(
+        accepted, guarded(loaded(FILE))
+    )
+
+
+def test_what_is_wider_waits_and_what_is_narrower_holds_at_once(loaded: Load) -> None:
+    accepted = guarded(loaded(FILE + RULE))
+    file = loaded(FILE.replace('effect = "ask"', 'effect = "allow"') + RULE.replace("allow", "deny"))
+    view = outlook(file, accepted, ask=True)
+    assert view.waiting == (
+        "allow send, ask: default/front → default/*",
+        "no longer ask a person about send, ask: default/front → default/*",
+    )
+    front = Party(SessionId("default/front"), Kind.CHAT)
+    assert view.policy.decide(front, B, Verb.SEND, NOW).effect is Effect.ASK
+    assert "waits for an operator's word" in view.policy.decide(front, B, Verb.SEND, NOW).reason
+    assert view.policy.decide(A, B, Verb.SEND, NOW).effect is Effect.DENY
+
+
+def test_at_the_first_start_and_where_nobody_can_be_asked_the_file_holds(loaded: Load) -> None:
+    first = outlook(loaded(FILE), None, ask=True)
+    assert (first.waiting, first.unasked, first.settings) == ((), (), loaded(FILE))
+    unasked = outlook(loaded(FILE + RULE), first.wanted, ask=False)
+    assert (unasked.waiting, unasked.unasked) == ((), ("allow send: default/a → default/b",))
+    assert unasked.policy.decide(A, B, Verb.SEND, NOW).effect is Effect.ALLOW
