@@ -132,6 +132,20 @@ def _able(facts: Facts) -> Refused | None:
     return None
 
 
+def _sized(facts: Facts, send: Send) -> Refused | None:
+    """What the recipient takes at most is its own: nothing of it shows before it may be seen and written to."""
+    limit = facts.recipient.max_chars if facts.recipient is not None else None
+    if facts.recipient is not None and limit is not None and len(send.text) > limit:
+        what = f"the text has {len(send.text)} characters; {facts.recipient.id} takes {limit} at most"
+        return Refused(Code.TOO_LARGE, what, rule="max_chars")
+    return None
+
+
+def inbox_room(recipient: Session, limits: Limits) -> int:
+    """How many unsettled messages a session's inbox takes."""
+    return limits.inbox if recipient.inbox_limit is None else min(limits.inbox, recipient.inbox_limit)
+
+
 def admit(caller: Caller, send: Send, facts: Facts, limits: Limits) -> Refused | Decision:
     """The steps after `shape`, `may_send` and the look-up of the key: the decision that admits the request, or
     the refusal of the first step that has one."""
@@ -162,8 +176,10 @@ def admit(caller: Caller, send: Send, facts: Facts, limits: Limits) -> Refused |
         return None
 
     def room() -> Refused | None:
-        if facts.inbox >= limits.inbox:
-            return Refused(Code.INBOX_FULL, f"{limits.inbox} messages wait there already", rule="limits.inbox")
+        most = inbox_room(facts.recipient, limits) if facts.recipient is not None else limits.inbox
+        if facts.inbox >= most:
+            rule = "limits.inbox" if most == limits.inbox else "inbox_limit"
+            return Refused(Code.INBOX_FULL, f"{most} messages wait there already", rule=rule)
         if send.intent is Intent.REQUEST and facts.open_requests >= limits.open_requests:
             return Refused(
                 Code.INBOX_FULL,
@@ -177,6 +193,7 @@ def admit(caller: Caller, send: Send, facts: Facts, limits: Limits) -> Refused |
         lambda: _visible(facts),
         lambda: _permitted(facts),
         lambda: _able(facts),
+        lambda: _sized(facts, send),
         loops,
         budgets,
         room,

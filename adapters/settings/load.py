@@ -15,6 +15,7 @@ from adapters.settings.problems import Problem, SettingsError
 from adapters.settings.schema import File
 from adapters.settings.sources import Sources, read
 from adapters.settings.token_file import token_from_file
+from adapters.settings.zone import zone_problems
 
 
 def load(home: Path, environ: Mapping[str, str]) -> Settings:
@@ -32,6 +33,7 @@ def checked(home: Path, environ: Mapping[str, str]) -> Settings:
     sources = read(home, environ)
     file = _validated(sources)
     problems = [*(problems_of(file, sources) if isinstance(file, ValidationError) else ()), *problems_between(sources)]
+    problems.extend(zone_problems(sources, environ))
     token = token_from_file(sources, home, environ)
     if isinstance(token, Problem):
         problems.append(token)

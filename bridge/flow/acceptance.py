@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from bridge import wording
-from bridge.admission import Facts, digest, verbs_of
+from bridge.admission import Facts, digest, inbox_room, verbs_of
 from bridge.caller import Caller
 from bridge.conversation import Conversation
 from bridge.decision import Decision, Verdict
@@ -66,7 +66,7 @@ async def accept(
     work.put(replace(conversation, messages=conversation.messages + 1))
     if caller.origin is not Origin.USER:
         work.put(facts.pair.after_one_more(now, work.limits))
-    work.check(InboxRoom(recipient.id, work.limits.inbox))
+    work.check(InboxRoom(recipient.id, inbox_room(recipient, work.limits)))
     if send.intent is Intent.REQUEST:
         work.check(OpenRequests(sender.id, work.limits.open_requests))
         work.put(

@@ -17,7 +17,7 @@ from bridge.ids import place as parse_place
 from bridge.message import Origin, Outcome
 from bridge.ports.policy import Policy
 from bridge.request import Answer
-from bridge.session import Binding, Kind, Session, Source
+from bridge.session import Binding, Busy, Kind, PeerTools, Session, Source
 from bridge.turn import Turn
 from bridge.views import SessionView
 
@@ -37,6 +37,15 @@ class Declared:
     project: str | None = None
     tags: tuple[str, ...] = ()
     accept_wake: bool = True
+    busy: Busy = Busy.QUEUE
+    inbox_limit: int | None = None
+    max_chars: int | None = None
+    reply_wake: bool | None = None
+    peer_tools: PeerTools = PeerTools.ASK
+    peer_mode: str | None = None
+    hidden: bool = False
+    quiet: tuple[str, ...] = ()
+    timezone: str = "UTC"
     places: tuple[Place, ...] = ()
 
 
@@ -231,7 +240,7 @@ class Directory:
         return [one.id for one in every if one.closed_at is None and profile_of(one.id) == self.profile]
 
     async def discoverable(self, caller: Caller) -> list[SessionId]:
-        """The open sessions that the caller may know of, its own among them, by id."""
+        """The open sessions that the caller is shown, its own among them, by id: hidden ones to people only."""
         if caller.origin is Origin.USER:
             return await self.open_sessions()
         viewer = await self._ledger.store.session(caller.session)
@@ -239,7 +248,7 @@ class Directory:
             return []
         every = [one for one in await self._ledger.store.sessions() if one.closed_at is None]
         seen = self._policy.visible(party(viewer), [party(one) for one in every])
-        return [one.id for one in every if one.id in seen or one.id == viewer.id]
+        return [one.id for one in every if (one.id in seen and not one.hidden) or one.id == viewer.id]
 
     async def _views(self, idents: Sequence[SessionId]) -> list[SessionView]:
         turns = {turn.session: turn for turn in await self._ledger.store.live_turns()}
@@ -289,6 +298,15 @@ def _as_declared(session: Session, declared: Declared) -> Session:
         project=declared.project,
         tags=declared.tags,
         accept_wake=declared.accept_wake,
+        busy=declared.busy,
+        inbox_limit=declared.inbox_limit,
+        max_chars=declared.max_chars,
+        reply_wake=declared.reply_wake,
+        peer_tools=declared.peer_tools,
+        peer_mode=declared.peer_mode,
+        hidden=declared.hidden,
+        quiet=declared.quiet,
+        timezone=declared.timezone,
         closed_at=None,
         paused=None,
     )
