@@ -6,6 +6,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 from zoneinfo import ZoneInfo
 
+from bridge.message import Intent, Message, Origin
+from bridge.session import Session
+
 _HOURS = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d:[0-5]\d|2[0-3]:[0-5]\d|24:00)\Z", re.ASCII)
 _DAY = 24 * 60
 
@@ -46,6 +49,19 @@ def quiet_until(every: tuple[str, ...], timezone: str, now: float) -> float | No
             break
         end = later
     return end if end > now else None
+
+
+def kept_until(session: Session, message: Message, now: float) -> float | None:
+    """Until when the session's quiet hours keep a message waiting; None where they do not. What keeps is that it is a
+    peer's handoff: a person's word, the answers to the session's own requests and notices never wait for them."""
+    if not session.quiet or not message.wake or message.origin is not Origin.PEER or message.intent is Intent.REPLY:
+        return None
+    return quiet_until(session.quiet, session.timezone, now)
+
+
+def clock(session: Session, at: float) -> str:
+    """What the clock on the session's wall shows then, to the minute."""
+    return f"{datetime.fromtimestamp(at, ZoneInfo(session.timezone)):%H:%M}"
 
 
 def _until(text: str, zone: ZoneInfo, now: float) -> float | None:

@@ -33,7 +33,8 @@ class Send:
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """`position` counts from 1: the place among those that wait in the recipient's queue, this one included;
-    0 where it does not wait for a turn."""
+    0 where it does not wait for a turn. `waits_until` is when the recipient may begin with it at the earliest, where
+    that is not now: the end of its quiet hours, or of a rest after a failure."""
 
     message_id: MessageId
     conversation_id: ConversationId
@@ -43,6 +44,7 @@ class Receipt:
     wake: bool
     duplicate: bool
     depth: int
+    waits_until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

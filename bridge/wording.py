@@ -7,6 +7,7 @@ sent it, ever stands in it (DESIGN §5).
 from bridge.errors import Refused
 from bridge.ids import Place, SessionId, handle_of
 from bridge.message import Message, Outcome
+from bridge.quiet import clock, kept_until
 from bridge.request import Answer
 from bridge.session import Session
 from bridge.views import SessionView
@@ -73,12 +74,14 @@ def _set_in(text: str) -> str:
     return "\n  ".join(short(text).splitlines())
 
 
-def obstacle(session: Session, *, by_person: bool) -> str | None:
+def obstacle(session: Session, message: Message, now: float) -> str | None:
     """What keeps a session from beginning a turn for a message, whatever is in line before it."""
     if session.paused is not None:
         return "paused until its people set it right"
-    if session.rested and not by_person:
+    if session.rested and not message.from_person:
         return "stopped until its people resume it"
+    if (until := kept_until(session, message, now)) is not None:
+        return f"quiet hours until {clock(session, until)}"
     return None
 
 

@@ -25,6 +25,7 @@ class ReceiptShown(Shown):
     wake: bool
     duplicate: bool
     depth: int
+    waits_until: Time | None
 
 
 class ReplyShown(Shown):

@@ -14,6 +14,7 @@ from bridge.ids import ConversationId, MessageId, Place
 from bridge.message import Intent, Message, Origin, State, in_line
 from bridge.ports.store import InboxRoom, Key, OpenRequests, Parties
 from bridge.post import PostKind
+from bridge.quiet import kept_until
 from bridge.request import Request
 from bridge.trace import StepKind
 from bridge.views import Receipt, Send
@@ -62,6 +63,9 @@ async def accept(
         person=caller.person,
         by_command=by_command,
     )
+    if (until := kept_until(recipient, message, now)) is not None:
+        message = replace(message, due_at=until)
+        work.then(lambda: work.wake.at(message.due_at))
     work.put(message)
     work.put(replace(conversation, messages=conversation.messages + 1))
     if caller.origin is not Origin.USER:
@@ -110,6 +114,7 @@ async def receipt_of(work: Work, message: Message, *, duplicate: bool) -> Receip
         wake=message.wake,
         duplicate=duplicate,
         depth=message.depth,
+        waits_until=message.due_at if message.state is State.QUEUED and message.waits(work.now) else None,
     )
 
 
@@ -158,7 +163,7 @@ async def _show(work: Work, message: Message, parties: Parties, receipt: Receipt
     """Both places show a handoff, and whether it has to wait."""
     recipient = parties.recipient
     assert recipient is not None
-    obstacle = wording.obstacle(recipient, by_person=message.from_person)
+    obstacle = wording.obstacle(recipient, message, work.now)
     wake = message.wake and recipient.runs
     status = wording.queued_status(receipt.position, wake=wake, busy=parties.busy, obstacle=obstacle)
     line = wording.sent_line(message.recipient, message.text, status)

@@ -9,6 +9,7 @@ from bridge.caller import Caller
 from bridge.decision import party
 from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
+from bridge.flow.control import hasten
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.settlement import close, settle
 from bridge.flow.turns import Turns
@@ -79,6 +80,8 @@ class Directory:
             session = _as_declared(known or Session(ident, one.title, one.kind, Source.FILE, work.now), one)
             if session != known:
                 work.put(session)
+            if known is not None and (known.quiet, known.timezone) != (session.quiet, session.timezone):
+                await hasten(work, ident)  # What has to wait by the new hours is put off again.
         await self._declare_places(work, {place: ident for ident, one in named.items() for place in one.places})
         for session in stored.values():
             if session.source is not Source.FILE and session.id not in named and session.paused is not None:

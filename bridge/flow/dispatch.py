@@ -4,7 +4,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from bridge.flow.causes import first_place
 from bridge.flow.ledger import Ledger, Work
@@ -13,6 +14,7 @@ from bridge.flow.settlement import closing_of
 from bridge.flow.turns import Run, Turns, start_turn
 from bridge.ids import MessageId, Place, SessionId, TurnId
 from bridge.message import Intent, Message
+from bridge.quiet import kept_until
 from bridge.session import Session
 from bridge.turn import Turn
 
@@ -141,7 +143,7 @@ async def begin(work: Work, session_id: SessionId, ident: TurnId) -> Turn | None
         return None
     if await work.store.live_turn(session_id) is not None:
         return None
-    message = next((one for one in await work.queue(session_id) if _runs(one, session, work.now)), None)
+    message = next(iter(await _ready(work, session)), None)
     if message is None or message.waits(work.now):
         # What has to wait at the head rests the lane: nothing overtakes it but a person's word, which sorts first.
         return None
@@ -159,6 +161,22 @@ async def begin(work: Work, session_id: SessionId, ident: TurnId) -> Turn | None
     )
     await start_turn(work, session, turn, message)
     return turn
+
+
+async def _ready(work: Work, session: Session) -> list[Message]:
+    """What may come to a turn, in its order. What the quiet hours keep is put off until they are over, and holds up
+    nothing behind it."""
+    ready = []
+    for message in await work.queue(session.id):
+        if not _runs(message, session, work.now):
+            continue
+        until = kept_until(session, message, work.now)
+        if until is None:
+            ready.append(message)
+        elif message.due_at < until:
+            work.put(replace(message, due_at=until))
+            work.then(partial(work.wake.at, until))
+    return ready
 
 
 def _runs(message: Message, session: Session, now: float) -> bool:

@@ -220,7 +220,7 @@ async def _held_up(work: Work, message: Message) -> str | None:
     if message.state is not State.QUEUED:
         return message.reason
     session = await work.session(message.recipient)
-    obstacle = wording.obstacle(session, by_person=message.from_person) if session is not None else None
+    obstacle = wording.obstacle(session, message, work.now) if session is not None else None
     return message.reason or obstacle
 
 

@@ -21,7 +21,7 @@ KEYS = {
         "id", "title", "kind", "activity", "live", "task", "cwd", "project", "branch", "places", "last_seen",
         "unsettled", "reachable",
     },
-    "send": {"message_id", "conversation_id", "to", "state", "position", "wake", "duplicate", "depth"},
+    "send": {"message_id", "conversation_id", "to", "state", "position", "wake", "duplicate", "depth", "waits_until"},
     "ask": {"message_id", "conversation_id", "state", "answer", "reply"},
     "cancel": {"message_id", "conversation_id", "state", "answer", "reply"},
     "inbox": {

@@ -32,11 +32,31 @@ ARGUMENTS: dict[str, dict[str, object]] = {
 
 RESULTS: dict[str, set[str]] = {
     "peer_sessions": {"sessions", "next_cursor"},
-    "peer_send": {"message_id", "conversation_id", "to", "state", "position", "wake", "duplicate", "depth"},
+    "peer_send": {
+        "message_id",
+        "conversation_id",
+        "to",
+        "state",
+        "position",
+        "wake",
+        "duplicate",
+        "depth",
+        "waits_until",
+    },
     "peer_ask": {"message_id", "conversation_id", "state", "answer", "reply", "reason", "position", "note"},
     "peer_receive": {"messages", "remaining", "note"},
     "peer_ack": {"acked"},
-    "peer_reply": {"message_id", "conversation_id", "to", "state", "position", "wake", "duplicate", "depth"},
+    "peer_reply": {
+        "message_id",
+        "conversation_id",
+        "to",
+        "state",
+        "position",
+        "wake",
+        "duplicate",
+        "depth",
+        "waits_until",
+    },
     "peer_defer": {"message_id", "deferred"},
     "peer_cancel": {"message_id", "conversation_id", "state", "answer", "reply", "reason", "position", "note"},
 }
@@ -68,7 +88,7 @@ async def test_a_message_goes_out_in_the_name_of_the_token(tmp_path: Path, excha
         again = await client.call_tool("peer_send", {"to": "career", "text": "x", "intent": "inform", "wake": False})
     assert result.structured_content == {
         "message_id": "m1", "conversation_id": "c1", "to": "default/career", "state": "queued", "position": 1,
-        "wake": True, "duplicate": False, "depth": 1,
+        "wake": True, "duplicate": False, "depth": 1, "waits_until": None,
     }  # fmt: skip
     assert exchange.sends == [Send("career", "do this", Intent.REQUEST, wake=True), Send("career", "x", Intent.INFORM)]
     assert not again.is_error
