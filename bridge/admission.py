@@ -31,7 +31,8 @@ PERSON_RULE = "person"
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What the later steps know. `decisions` has one for each verb of the request; `open_requests` and
-    `inbox` are counts before this message; `circle` says that waiting would close a circle of waits."""
+    `inbox` are counts before this message; `circle` says that waiting would close a circle of waits. `busy` says that a
+    recipient who takes handoffs only when idle is not."""
 
     sender: Session
     recipient: Session | None
@@ -44,6 +45,7 @@ class Facts:
     open_requests: int
     circle: bool
     now: float
+    busy: bool = False
 
 
 def verbs_of(send: Send) -> tuple[Verb, ...]:
@@ -141,6 +143,14 @@ def _sized(facts: Facts, send: Send) -> Refused | None:
     return None
 
 
+def _idle(facts: Facts) -> Refused | None:
+    if facts.busy and facts.recipient is not None:
+        return Refused(
+            Code.BUSY, f"{facts.recipient.id} is at work, and takes handoffs only when it is idle", rule="busy"
+        )
+    return None
+
+
 def inbox_room(recipient: Session, limits: Limits) -> int:
     """How many unsettled messages a session's inbox takes."""
     return limits.inbox if recipient.inbox_limit is None else min(limits.inbox, recipient.inbox_limit)
@@ -194,6 +204,7 @@ def admit(caller: Caller, send: Send, facts: Facts, limits: Limits) -> Refused |
         lambda: _permitted(facts),
         lambda: _able(facts),
         lambda: _sized(facts, send),
+        lambda: _idle(facts),
         loops,
         budgets,
         room,

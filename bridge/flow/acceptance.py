@@ -10,6 +10,7 @@ from bridge.decision import Decision, Verdict
 from bridge.flow.causes import served
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.ledger import Work
+from bridge.flow.occupied import takes_when_idle
 from bridge.ids import ConversationId, MessageId, Place
 from bridge.message import Intent, Message, Origin, State, in_line
 from bridge.ports.store import InboxRoom, Key, OpenRequests, Parties
@@ -66,6 +67,9 @@ async def accept(
     if (until := kept_until(recipient, message, now)) is not None:
         message = replace(message, due_at=until)
         work.then(lambda: work.wake.at(message.due_at))
+    if message.wake and takes_when_idle(recipient):
+        # Put as it was read: a turn that began since then, or another handoff that saw it idle too, is a conflict.
+        work.put(recipient)
     work.put(message)
     work.put(replace(conversation, messages=conversation.messages + 1))
     if caller.origin is not Origin.USER:

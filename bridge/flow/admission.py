@@ -11,6 +11,7 @@ from bridge.flow.acceptance import accept, receipt_of
 from bridge.flow.causes import causes_of, mark_begun, place_for, replied_to
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.ledger import Ledger, Work
+from bridge.flow.occupied import occupant
 from bridge.flow.refusal import refuse, refuse_early
 from bridge.ids import SessionId, address, profile_of
 from bridge.loops import stand
@@ -61,6 +62,7 @@ class Admission:
         conversation = await work.conversation(standing.conversation) if standing.conversation else None
         origin = self._origin(caller, sender, recipient, parties.places)
         acting = replace(caller, origin=origin)
+        occupied = await occupant(work, recipient, send)
         pair = parties.pair or Pair(*pair_of(sender.id, recipient.id if recipient else sender.id))
         facts = Facts(
             sender=sender,
@@ -74,10 +76,13 @@ class Admission:
             open_requests=parties.open_requests,
             circle=circle,
             now=work.now,
+            busy=occupied is not None,
         )
         decision = admit(acting, send, facts, work.limits)
         place = place_for(work, caller, turn, parties.sender_places)
         if isinstance(decision, Refused):
+            if decision.code is Code.BUSY and occupied is not None:
+                work.guard(occupied)
             if decision.code is Code.RATE_LIMITED:
                 work.put(pair.after_one_more(work.now, work.limits))
             await refuse(work, acting, send, facts, decision, place)

@@ -163,6 +163,10 @@ class Work:
     def put(self, entity: Entity) -> None:
         self._puts[_key(entity)] = entity
 
+    def guard(self, entity: Entity) -> None:
+        """The change is stored only while the entity is as it was read."""
+        self._guards[_key(entity)] = entity
+
     def key(self, key: Key) -> None:
         self._keys.append(key)
 
@@ -279,7 +283,7 @@ class Work:
         current = await self.turn(turn)
         if current is None or not current.live or (current.node, current.epoch) != (self.ledger.node, epoch):
             return None
-        self._guards[_key(current)] = current
+        self.guard(current)
         return current
 
     async def taken(self, turn: TurnId) -> list[Message]:
