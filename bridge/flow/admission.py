@@ -13,12 +13,20 @@ from bridge.flow.dispatch import Dispatch
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.occupied import occupant
 from bridge.flow.refusal import refuse, refuse_early
-from bridge.ids import SessionId, address, profile_of
+from bridge.ids import MessageId, SessionId, address, profile_of
 from bridge.loops import stand
 from bridge.message import Origin
 from bridge.ports.policy import Policy
 from bridge.session import Binding, Session
+from bridge.turn import Turn
 from bridge.views import Receipt, Send
+
+
+def _on_behalf(turn: Turn | None, send: Send) -> MessageId | None:
+    """For which input a request is made. In a turn with several, the agent says so by `in_reply_to`."""
+    if turn is None or turn.acts_for is not None:
+        return turn.acts_for if turn else None
+    return next((one for one in turn.inputs if one == send.in_reply_to), None)
 
 
 class Admission:
@@ -89,7 +97,7 @@ class Admission:
             return decision
         if turn is not None:
             await mark_begun(work, turn)
-        acts_for = turn.acts_for if turn else None
+        acts_for = _on_behalf(turn, send)
         return await accept(work, acting, send, facts, parties, decision, place, acts_for, self._lanes)
 
     # Facts

@@ -17,7 +17,8 @@ def prompt_of(inputs: list[Message], *, embeds: bool) -> Prompt:
         return Prompt(notice=_continued(wording.EMBEDDED_NOTICE, again), embedded=[one.text for one in mail])
     if any(one.unread for one in mail):
         return Prompt(notice=wording.MAIL_NOTICE_AGAIN)
-    return Prompt(notice=_continued(wording.MAIL_NOTICE, any(one.attempts for one in mail)))
+    notice = wording.MAIL_NOTICE if len(mail) == 1 else wording.MAIL_NOTICE_SEVERAL
+    return Prompt(notice=_continued(notice, any(one.attempts for one in mail)))
 
 
 def _continued(notice: str, again: bool) -> str:

@@ -209,7 +209,7 @@ async def _leave(work: Work, withdrawn: Request) -> None:
     nobody would ever come back to it."""
     parent = await work.request(withdrawn.parent) if withdrawn.parent else None
     turn = await work.store.live_turn(withdrawn.asker)
-    if parent is None or not parent.open or (turn is not None and turn.acts_for == parent.id):
+    if parent is None or not parent.open or (turn is not None and parent.id in (turn.acts_for, *turn.inputs)):
         return
     if not await pending(work, parent.id):
         await close(work, parent, Answer.FAILED, reason="what was asked on its behalf has been withdrawn")

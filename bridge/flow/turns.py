@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -127,6 +127,10 @@ class Turns:
 
     def may_begin(self, session: SessionId) -> bool:
         return session not in self._held
+
+    def embeds(self, session: Session) -> bool:
+        """Whether the session's agent has no tools to read with, and gets peers' text in its prompt."""
+        return self._agents.embeds(session)
 
     def current(self, session: SessionId) -> Turn | None:
         """The turn that this node runs for the session, as it was when it began."""
@@ -294,14 +298,15 @@ class _Listener:
                 work.step(StepKind.TOOL, message, name=event.name[:200])
 
 
-async def start_turn(work: Work, session: Session, turn: Turn, message: Message) -> None:
-    """Leases an input to a new turn, in one change with the turn itself."""
-    leased = replace(message.to_leased(turn.id), woken_at=message.woken_at or work.now)
-    work.put(leased)
+async def start_turn(work: Work, session: Session, turn: Turn, inputs: Sequence[Message]) -> None:
+    """Leases the inputs to a new turn, in one change with the turn itself."""
     work.put(turn)
     work.put(replace(session, last_seen=work.now))
-    work.step(StepKind.LEASED, leased, epoch=leased.epoch)
-    if message.woken_at is None:
-        work.step(StepKind.WOKEN, leased, turn=turn.id, agent=session.agent)
-    if message.intent is not Intent.INPUT:
-        await show_status(work, leased, wording.WOKEN if message.woken_at is None else "woken again")
+    for message in inputs:
+        leased = replace(message.to_leased(turn.id), woken_at=message.woken_at or work.now)
+        work.put(leased)
+        work.step(StepKind.LEASED, leased, epoch=leased.epoch)
+        if message.woken_at is None:
+            work.step(StepKind.WOKEN, leased, turn=turn.id, agent=session.agent)
+        if message.intent is not Intent.INPUT:
+            await show_status(work, leased, wording.WOKEN if message.woken_at is None else "woken again")

@@ -36,7 +36,13 @@ def test_places_in_a_line_are_said_as_people_say_them(number: int, said: str) ->
 
 @pytest.mark.parametrize(
     "notice",
-    [wording.MAIL_NOTICE, wording.MAIL_NOTICE_AGAIN, wording.CONTINUATION_NOTICE, wording.EMBEDDED_NOTICE],
+    [
+        wording.MAIL_NOTICE,
+        wording.MAIL_NOTICE_SEVERAL,
+        wording.MAIL_NOTICE_AGAIN,
+        wording.CONTINUATION_NOTICE,
+        wording.EMBEDDED_NOTICE,
+    ],
 )
 def test_a_notice_in_a_prompt_is_fixed_text(notice: str) -> None:
     assert notice.startswith("[Tieline] ")
