@@ -278,13 +278,7 @@ class _Listener:
             await self._ledger.surely(lambda work: self._tool(work, event, begins))
 
     async def asked(self, question: Question) -> str | None:
-        by_peer = await self._ledger.surely(self._by_peer)
-        return await self._questions.ask(self._turn, question, by_peer=by_peer)
-
-    async def _by_peer(self, work: Work) -> bool:
-        turn = await work.turn(self._turn.id)
-        inputs = [await work.message(one) for one in self._turn.inputs]
-        return turn is None or turn.peer_read or any(one is None or not one.from_person for one in inputs)
+        return await self._questions.ask(self._turn, question)
 
     async def _tool(self, work: Work, event: ToolBegun, begins: bool) -> None:
         current = await work.held(self._turn.id, self._turn.epoch)
