@@ -1,12 +1,20 @@
 """What an agent is prompted with (DESIGN §5, How peer text reaches an agent)."""
 
+from dataclasses import replace
+
 from bridge import wording
 from bridge.message import Message
 from bridge.ports.runtime import Prompt
 
 
-def prompt_of(inputs: list[Message], *, embeds: bool) -> Prompt:
-    """A person's words are prompt text; mail of peers is announced by a fixed notice, or embedded as data."""
+def prompt_of(inputs: list[Message], *, embeds: bool, peer_mode: str | None = None) -> Prompt:
+    """A person's words are prompt text; mail of peers is announced by a fixed notice, or embedded as data. What a peer
+    caused runs in `peer_mode`."""
+    by_peer = not all(one.from_person for one in inputs)
+    return replace(_prompt(inputs, embeds), mode=peer_mode if by_peer else None)
+
+
+def _prompt(inputs: list[Message], embeds: bool) -> Prompt:
     words = "\n\n".join(one.text for one in inputs if one.from_person)
     mail = [one for one in inputs if not one.from_person]
     if words:

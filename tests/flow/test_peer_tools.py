@@ -9,11 +9,12 @@ import pytest
 from bridge.flow.directory import Declared
 from bridge.ids import Place
 from bridge.limits import Limits
+from bridge.message import State
 from bridge.ports.runtime import Option, Prompt, Question
 from bridge.session import PeerTools
 from tests.fakes.chat import FakeChat
 from tests.fakes.clock import ManualClock
-from tests.fakes.runtime import FakeAgent
+from tests.fakes.runtime import FakeAgent, FakeRuntime
 from tests.flow.stage import Stage, room, session, stage
 
 CAREER = room("career")
@@ -160,3 +161,21 @@ async def test_who_speaks_in_quiet_hours_is_asked_for_the_own_words() -> None:
         await on.press("career", "Allow")
         await on.quiet()
         assert chosen == ["yes"]
+
+
+async def test_only_what_a_peer_caused_runs_in_the_mode_for_it() -> None:
+    async with stage(career(peer_mode="plan"), runtime=FakeRuntime(modes={"plan"})) as on:
+        asking(on, ())
+        await by_peer(on)
+        await on.quiet()
+        await on.say("career", "hello")
+        await on.quiet()
+        assert [(prompt.words, prompt.mode) for _, prompt in on.runtime.prompts] == [(None, "plan"), ("hello", None)]
+
+
+async def test_a_turn_does_not_run_where_the_agent_has_no_such_mode() -> None:
+    async with stage(career(peer_mode="plan")) as on:
+        sent = await on.send("career", "clean up", wake=True)
+        await on.chat.seen(CAREER, "no mode plan. The session is paused")
+        assert on.runtime.prompts == []
+        assert (await on.message(sent.message_id)).state is State.QUEUED
