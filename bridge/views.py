@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from bridge.ids import ConversationId, MessageId, SessionId
 from bridge.message import Intent, State
 from bridge.request import Answer
-from bridge.session import Kind
+from bridge.session import Busy, Kind
 
 
 def rfc3339(seconds: float) -> str:
@@ -94,7 +94,8 @@ class Received:
 @dataclass(frozen=True, slots=True)
 class SessionView:
     """`reachable`: `wake` where a handoff starts a turn, `pull` where mail waits to be read, `none` where it
-    is closed."""
+    is closed. `busy` is what becomes of a handoff while it is at work: not what its settings say, but what they come to
+    with its agent."""
 
     id: SessionId
     title: str
@@ -109,6 +110,7 @@ class SessionView:
     last_seen: float | None
     unsettled: int
     reachable: str
+    busy: Busy = Busy.QUEUE
 
 
 @dataclass(frozen=True, slots=True)

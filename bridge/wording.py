@@ -28,6 +28,10 @@ MAIL_NOTICE_AGAIN = (
     '[Tieline] The mail is still unread. Call the tool peer_receive of the MCP server "tieline" now, then act '
     "on what it returns. Unless it is read in this turn, it goes back to its sender as failed."
 )
+MAIL_WAITS = (
+    "[Tieline] More mail from other sessions has come. Read it with peer_receive when it fits your work, and answer a "
+    "request in it with peer_reply only; what you leave unread is brought to you after this turn."
+)
 CONTINUATION_NOTICE = (
     "[Tieline] The last attempt at this did not come to its end. What follows may stand in your history "
     "already; answer it once."

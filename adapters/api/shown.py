@@ -84,6 +84,7 @@ class SessionShown(Shown):
     last_seen: Time | None
     unsettled: int
     reachable: str
+    busy: str
 
 
 class SessionsShown(Shown):

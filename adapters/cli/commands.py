@@ -44,9 +44,9 @@ def sessions(bridge: Connection, options: argparse.Namespace) -> int:
         for one in found:
             record(one)
         return exits.OK
-    shown = ("id", "kind", "activity", "reachable", "unsettled", "places", "title")
+    shown = ("id", "kind", "activity", "reachable", "busy", "unsettled", "places", "title")
     rows = [[_value(one[key]) for key in shown] for one in found]
-    columns([["SESSION", "KIND", "ACTIVITY", "REACHABLE", "MAIL", "PLACES", "TITLE"], *rows])
+    columns([["SESSION", "KIND", "ACTIVITY", "REACHABLE", "BUSY", "MAIL", "PLACES", "TITLE"], *rows])
     return exits.OK
 
 

@@ -30,6 +30,9 @@ class SessionResult(Result):
     branch: str | None
     unsettled: int
     reachable: str = Field(description="wake: a handoff starts a turn. pull: mail waits. none: it is closed.")
+    busy: str = Field(
+        description="While it is at work, handoffs wait (queue, collect), may be read (steer) or are refused (reject)."
+    )
 
 
 class SessionsResult(Result):

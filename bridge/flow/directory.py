@@ -12,6 +12,7 @@ from bridge.flow.agents import Agents
 from bridge.flow.control import hasten
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.settlement import close, settle
+from bridge.flow.steering import in_effect
 from bridge.flow.turns import Turns
 from bridge.ids import Place, SessionId, address, profile_of, session_id
 from bridge.ids import place as parse_place
@@ -287,6 +288,7 @@ class Directory:
             last_seen=session.last_seen,
             unsettled=unsettled,
             reachable=reachable,
+            busy=in_effect(session, self._agents),
         )
 
 

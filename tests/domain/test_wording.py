@@ -40,6 +40,7 @@ def test_places_in_a_line_are_said_as_people_say_them(number: int, said: str) ->
         wording.MAIL_NOTICE,
         wording.MAIL_NOTICE_SEVERAL,
         wording.MAIL_NOTICE_AGAIN,
+        wording.MAIL_WAITS,
         wording.CONTINUATION_NOTICE,
         wording.EMBEDDED_NOTICE,
     ],

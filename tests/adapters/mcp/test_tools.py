@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from mcp_types import TextContent
 
+from bridge import wording
 from bridge.errors import Code
 from bridge.message import Intent, Origin
 from bridge.request import Answer
@@ -93,6 +94,23 @@ async def test_a_message_goes_out_in_the_name_of_the_token(tmp_path: Path, excha
     assert exchange.sends == [Send("career", "do this", Intent.REQUEST, wake=True), Send("career", "x", Intent.INFORM)]
     assert not again.is_error
     assert {(by.session, by.origin, by.bound) for by in exchange.callers} == {(DESK, Origin.PEER, True)}
+
+
+async def test_a_result_says_that_mail_waits_beside_what_the_tool_returns(
+    tmp_path: Path, exchange: MemoryExchange
+) -> None:
+    async with agent(exchange, tmp_path) as client:
+        before = await client.call_tool("peer_ack", {"message_ids": ["in1"]})
+        exchange.waits = True
+        after = await client.call_tool("peer_ack", {"message_ids": ["in1"]})
+        refused = await client.call_tool("peer_send", {"to": "busy", "text": "do this"})
+    shown: Any = after.structured_content
+    assert before.structured_content == {"acked": []}
+    assert shown == {"acked": [], "mail_waits": wording.MAIL_WAITS}
+    [content] = after.content
+    assert isinstance(content, TextContent)
+    assert json.loads(content.text) == shown
+    assert refused.is_error
 
 
 async def test_mail_is_data_with_its_origin_and_a_line_that_says_what_it_is(
