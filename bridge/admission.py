@@ -32,7 +32,8 @@ PERSON_RULE = "person"
 class Facts:
     """What the later steps know. `decisions` has one for each verb of the request. `inbox`, `open_requests` and
     `today`, which is that of the whole profile, are counts before this message. `circle` says that waiting would close
-    a circle of waits, and `attended` that somebody is there who could approve it.
+    a circle of waits, `attended` that somebody is there who could approve it, and `busy` that a recipient who takes
+    handoffs only when idle is not.
     """
 
     sender: Session
@@ -48,6 +49,7 @@ class Facts:
     circle: bool
     attended: bool
     now: float
+    busy: bool = False
 
 
 def verbs_of(send: Send | Message) -> tuple[Verb, ...]:
@@ -136,6 +138,28 @@ def _able(facts: Facts) -> Refused | None:
     return None
 
 
+def _sized(facts: Facts, send: Send) -> Refused | None:
+    """What the recipient takes at most is its own: nothing of it shows before it may be seen and written to."""
+    limit = facts.recipient.max_chars if facts.recipient is not None else None
+    if facts.recipient is not None and limit is not None and len(send.text) > limit:
+        what = f"the text has {len(send.text)} characters; {facts.recipient.id} takes {limit} at most"
+        return Refused(Code.TOO_LARGE, what, rule="max_chars")
+    return None
+
+
+def _idle(facts: Facts) -> Refused | None:
+    if facts.busy and facts.recipient is not None:
+        return Refused(
+            Code.BUSY, f"{facts.recipient.id} is at work, and takes handoffs only when it is idle", rule="busy"
+        )
+    return None
+
+
+def inbox_room(recipient: Session, limits: Limits) -> int:
+    """How many unsettled messages a session's inbox takes."""
+    return limits.inbox if recipient.inbox_limit is None else min(limits.inbox, recipient.inbox_limit)
+
+
 def admit(caller: Caller, send: Send, facts: Facts, limits: Limits) -> Refused | Decision:
     """The steps after `shape`, `may_send` and the look-up of the key: the decision that admits the request, or
     the refusal of the first step that has one. With the effect `ask` it is admitted to wait for a person's approval,
@@ -190,6 +214,8 @@ def admit(caller: Caller, send: Send, facts: Facts, limits: Limits) -> Refused |
         lambda: _visible(facts),
         lambda: _permitted(facts),
         lambda: _able(facts),
+        lambda: _sized(facts, send),
+        lambda: _idle(facts),
         loops,
         budgets,
         room,
@@ -216,8 +242,10 @@ def _deciding(facts: Facts) -> Decision:
 
 
 def _full(facts: Facts, limits: Limits) -> Refused | None:
-    if facts.inbox >= limits.inbox:
-        return Refused(Code.INBOX_FULL, f"{limits.inbox} messages wait there already", rule="limits.inbox")
+    most = inbox_room(facts.recipient, limits) if facts.recipient is not None else limits.inbox
+    if facts.inbox >= most:
+        rule = "limits.inbox" if most == limits.inbox else "inbox_limit"
+        return Refused(Code.INBOX_FULL, f"{most} messages wait there already", rule=rule)
     return None
 
 

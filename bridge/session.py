@@ -23,6 +23,29 @@ class Source(StrEnum):
     RUNTIME = "runtime"
 
 
+class Busy(StrEnum):
+    """What becomes of a handoff while the session's agent is at work, or has work waiting (DESIGN §5)."""
+
+    QUEUE = "queue"
+    """It waits for a turn of its own."""
+    COLLECT = "collect"
+    """What one sender sent in a row becomes one turn."""
+    STEER = "steer"
+    """The agent is told that mail waits, and may read it in the turn that runs."""
+    REJECT = "reject"
+    """It is refused as `busy`."""
+
+
+class PeerTools(StrEnum):
+    """What becomes of an agent's request for permission where another session is behind its turn (DESIGN §4)."""
+
+    ASK = "ask"
+    """The people at the session's own place decide, each time."""
+    DENY = "deny"
+    INHERIT = "inherit"
+    """As in a turn of the session's own user, but for what would last beyond it."""
+
+
 @quick
 @dataclass(frozen=True, slots=True)
 class Session:
@@ -32,6 +55,10 @@ class Session:
     session then takes no mail from peers until `/resume` or its person's next message. `paused` holds
     the reason why its agent cannot run (a wrong login, a missing command) until a person resumes it.
     `closed_at` is set once the session is closed; its handle is never given to another.
+
+    `inbox_limit` and `max_chars` narrow the limits of all sessions. Where `reply_wake` says nothing, an agent is woken
+    by the answers it waits for, and a shell is not. `peer_mode` is the agent's mode in turns that a peer caused. A
+    `hidden` session is in no list that agents get. `quiet` are hours like `22:00-07:00` in the time zone `timezone`.
     """
 
     id: SessionId
@@ -44,6 +71,15 @@ class Session:
     project: str | None = None
     tags: tuple[str, ...] = ()
     accept_wake: bool = True
+    busy: Busy = Busy.QUEUE
+    inbox_limit: int | None = None
+    max_chars: int | None = None
+    reply_wake: bool | None = None
+    peer_tools: PeerTools = PeerTools.ASK
+    peer_mode: str | None = None
+    hidden: bool = False
+    quiet: tuple[str, ...] = ()
+    timezone: str = "UTC"
     alias: str | None = None
     rested: bool = False
     paused: str | None = None
@@ -58,8 +94,7 @@ class Session:
 
     @property
     def wakes_on_reply(self) -> bool:
-        """`reply_wake` of DESIGN §4: agents are woken by the answers they wait for, shells are not."""
-        return self.runs
+        return self.runs if self.reply_wake is None else self.reply_wake
 
 
 @dataclass(frozen=True, slots=True)

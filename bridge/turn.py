@@ -74,7 +74,8 @@ class Process:
 @dataclass(frozen=True, slots=True)
 class Turn:
     """`acts_for` is the input whose answer its final text may be: its own input, or, in a turn that an
-    answer has woken, the input on whose behalf that question had been asked. `place` is where it is shown.
+    answer has woken, the input on whose behalf that question had been asked; none where it has several that peers sent.
+    `place` is where it is shown.
     `tools_begun` is set before the first tool other than the bridge's reading tools counts as begun.
     `peer_read` is set once text of another session may have reached the agent in it. `prompt` is the digest of what
     its agent was sent, and `occurrence` how often the agent's context then held that prompt, this one included.

@@ -8,7 +8,7 @@ from bridge.grant import Scope
 from bridge.ids import ConversationId, MessageId, SessionId
 from bridge.message import Intent, Outcome, State
 from bridge.request import Answer
-from bridge.session import Kind
+from bridge.session import Busy, Kind
 
 
 def rfc3339(seconds: float) -> str:
@@ -35,7 +35,8 @@ class Send:
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """`position` counts from 1: the place among those that wait in the recipient's queue, this one included;
-    0 where it does not wait for a turn."""
+    0 where it does not wait for a turn. `waits_until` is when the recipient may begin with it at the earliest, where
+    that is not now: the end of its quiet hours, or of a rest after a failure."""
 
     message_id: MessageId
     conversation_id: ConversationId
@@ -45,6 +46,7 @@ class Receipt:
     wake: bool
     duplicate: bool
     depth: int
+    waits_until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,8 @@ class RegimeView:
 @dataclass(frozen=True, slots=True)
 class SessionView:
     """`reachable`: `wake` where a handoff starts a turn, `pull` where mail waits to be read, `none` where it
-    is closed."""
+    is closed. `busy` is what becomes of a handoff while it is at work: not what its settings say, but what they come to
+    with its agent."""
 
     id: SessionId
     title: str
@@ -160,6 +163,7 @@ class SessionView:
     last_seen: float | None
     unsettled: int
     reachable: str
+    busy: Busy = Busy.QUEUE
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,8 @@ def _question(verdict: Verdict, known: Mapping[SessionId, Party]) -> _Question |
         return _OF_CODE.get(verdict.code, Apart.LIMIT)
     if verdict.rule.startswith("reply:"):
         return Apart.REPLY
+    if verdict.rule.startswith("approval:"):
+        return Apart.GRANT  # the asking that came before it is a record of its own
     if verdict.rule == "accept_wake":
         return Apart.LIMIT
     if not verdict.verbs:

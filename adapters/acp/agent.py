@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from adapters.acp.child import Child
 from adapters.acp.failures import disguised, failure, of_error
 from adapters.acp.frames import Frames
+from adapters.acp.modes import Modes, cannot_be_set
 from adapters.acp.replay import Replay
 from adapters.acp.run import Run
 from adapters.acp.tail import Tail
@@ -23,6 +24,7 @@ from bridge.turn import Failure, FailureKind, Process
 _INTERNAL_ERROR = -32603
 _CANNOT_BE_RUN = (126, 127)
 """Exit codes by which shells, and `adopting`, say that a command may not be run or is not there."""
+_LEAVE_S = 5.0
 _DENIED = schema.RequestPermissionResponse(outcome=schema.DeniedOutcome(outcome="cancelled"))
 
 
@@ -33,12 +35,15 @@ class Client:
         self.run: Run | None = None
         self.session: str | None = None
         self.replay = Replay()
+        self.modes = Modes()
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
         """What comes outside of prompts is the history, and is shown nowhere."""
         if session_id != self.session:
             return
-        if self.run is None:
+        if update.session_update == "current_mode_update":
+            self.modes.entered(update.current_mode_id)
+        elif self.run is None:
             self.replay.hear(update)
         elif update.session_update != "user_message_chunk":
             self.run.hear(update)
@@ -122,13 +127,12 @@ class AcpAgent:
         blocks = blocks_of(prompt)
         if self._run is not None:
             raise RuntimeError("a prompt is running already")
-        self._link.client.replay.prompted(prompt.parts)
         run = self._run = self._link.client.run = Run()
         spoilt = True
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(run.tell(listener))
-                result = await self._result(run, blocks)
+                result = await self._result(run, prompt, blocks)
                 run.answered.set()
                 run.end()
             spoilt = False
@@ -162,8 +166,12 @@ class AcpAgent:
         await self._child.stop(self._stop_s)
         await self._link.acp.close()
 
-    async def _result(self, run: Run, blocks: list[Any]) -> Result:
+    async def _result(self, run: Run, prompt: Prompt, blocks: list[Any]) -> Result:
         try:
+            problem = await self._enter(prompt.mode)
+            if run.cancelled or problem is not None:
+                return Result("", "error", problem, cancelled=run.cancelled)
+            self._link.client.replay.prompted(prompt.parts)
             response = await self._link.acp.prompt(session_id=self._alias, prompt=blocks)
         except acp.RequestError as error:
             if run.cancelled:
@@ -178,10 +186,33 @@ class AcpAgent:
                 return Result(run.final, "cancelled", cancelled=True)
             await self._child.gone()
             return Result(run.final, "error", death(self._child, self._tail, "in the middle of a turn"))
+        if prompt.mode is not None and not run.cancelled:
+            await self._leave()
         usage = response.usage.model_dump(exclude_none=True, exclude={"field_meta"}) if response.usage else {}
         cancelled = run.cancelled or response.stop_reason == "cancelled"
         told = None if cancelled else self._problem(response.stop_reason, run.final, usage)
         return Result(run.final, response.stop_reason, told, cancelled=cancelled, usage=usage)
+
+    async def _enter(self, mode: str | None) -> Failure | None:
+        """Sets the agent to the mode of a prompt, or back to its own; None where it is in it."""
+        modes = self._link.client.modes
+        target = modes.target(mode)
+        if target is None or isinstance(target, Failure):
+            return target
+        try:
+            modes.away = modes.away or mode is not None
+            await self._link.acp.set_session_mode(session_id=self._alias, mode_id=target)
+        except acp.RequestError as error:
+            return cannot_be_set(target, error)
+        modes.away = mode is not None
+        return None
+
+    async def _leave(self) -> None:
+        """Back to the agent's own mode at once: some keep the mode with the context, beyond their process. Where it
+        does not work, it is tried again before a prompt in that mode."""
+        with contextlib.suppress(acp.RequestError, ConnectionError, ValidationError, TimeoutError):
+            async with asyncio.timeout(_LEAVE_S):
+                await self._enter(None)
 
     def _problem(self, stop_reason: str, final: str, usage: Mapping[str, int]) -> Failure | None:
         if stop_reason == "refusal":

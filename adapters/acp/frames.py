@@ -18,7 +18,14 @@ _AT_ONCE = 100
 """How many useless lines in a row may keep everybody else waiting."""
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _WANTED = frozenset(
-    {"agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "user_message_chunk"}
+    {
+        "agent_message_chunk",
+        "agent_thought_chunk",
+        "current_mode_update",
+        "tool_call",
+        "tool_call_update",
+        "user_message_chunk",
+    }
 )
 
 

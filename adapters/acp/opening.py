@@ -101,6 +101,7 @@ class _Opening:
             if error.code == AUTH_REQUIRED or classified(str(error), self._clock.now()):
                 raise
             return False
+        self._link.client.modes.offer(answer.modes)
         await self._link.client.replay.quiet(self._quiet_s)
         return bool(answer.modes or answer.field_meta or answer.config_options or self._link.client.replay.heard)
 
@@ -108,6 +109,7 @@ class _Opening:
         self._link.client.session = None
         self._link.client.replay = Replay()
         answer = await self._link.acp.new_session(cwd=self._launch.cwd, mcp_servers=self._servers)
+        self._link.client.modes.offer(answer.modes)
         return str(answer.session_id)
 
     async def _set_mode(self, alias: str, mode: str) -> None:
@@ -115,6 +117,7 @@ class _Opening:
             await self._link.acp.set_session_mode(session_id=alias, mode_id=mode)
         except acp.RequestError as error:
             raise _wrong(f"The agent cannot be set to mode {mode!r}: {error}") from None
+        self._link.client.modes.entered(mode)
 
 
 def _server(command: Sequence[str], launch: Launch) -> schema.McpServerStdio:

@@ -27,6 +27,7 @@ class ReceiptShown(Shown):
     wake: bool
     duplicate: bool
     depth: int
+    waits_until: Time | None
 
 
 class ReplyShown(Shown):
@@ -85,6 +86,7 @@ class SessionShown(Shown):
     last_seen: Time | None
     unsettled: int
     reachable: str
+    busy: str
 
 
 class SessionsShown(Shown):

@@ -44,9 +44,9 @@ def sessions(bridge: Connection, options: argparse.Namespace) -> int:
         for one in found:
             record(one)
         return exits.OK
-    shown = ("id", "kind", "activity", "reachable", "unsettled", "places", "title")
+    shown = ("id", "kind", "activity", "reachable", "busy", "unsettled", "places", "title")
     rows = [[_value(one[key]) for key in shown] for one in found]
-    columns([["SESSION", "KIND", "ACTIVITY", "REACHABLE", "MAIL", "PLACES", "TITLE"], *rows])
+    columns([["SESSION", "KIND", "ACTIVITY", "REACHABLE", "BUSY", "MAIL", "PLACES", "TITLE"], *rows])
     return exits.OK
 
 
@@ -109,7 +109,8 @@ def send(bridge: Connection, options: argparse.Namespace) -> int:
         return exits.OK
     waits = "; it waits to be read" if receipt["state"] == "queued" and not receipt["wake"] else ""
     again = " (sent before, with the same key)" if receipt["duplicate"] else ""
-    say(f"{receipt['message_id']} to {receipt['to']}: {reading.where(receipt)}{waits}{again}")
+    until = f"; not before {receipt['waits_until']}" if receipt["waits_until"] else ""
+    say(f"{receipt['message_id']} to {receipt['to']}: {reading.where(receipt)}{waits}{until}{again}")
     return exits.OK
 
 

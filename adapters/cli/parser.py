@@ -153,7 +153,7 @@ def _oversight(commands: "argparse._SubParsersAction[_Parser]") -> None:
 
 
 def _looks(actions: "argparse._SubParsersAction[_Parser]") -> None:
-    """What needs no running bridge."""
+    """What reads rules from files; `simulate` asks a running bridge what it has decided."""
     check = actions.add_parser("check", help="find rules that never match or never decide", allow_abbrev=False)
     check.add_argument("--json", action="store_true", help="one JSON object a finding")
     check.add_argument("file", metavar="FILE", nargs="?", help="the settings (else tieline.toml in the home)")
@@ -166,6 +166,10 @@ def _looks(actions: "argparse._SubParsersAction[_Parser]") -> None:
     explain.add_argument("recipient", metavar="TO", help="a session's id or handle")
     explain.add_argument("verb", metavar="VERB", help="discover, send, ask, wake …")
     explain.add_argument("--file", metavar="F", help="the settings (else tieline.toml in the home)")
+    simulate = actions.add_parser("simulate", help="what other rules would change of the last days", allow_abbrev=False)
+    simulate.add_argument("--json", action="store_true", help="one JSON object")
+    simulate.add_argument("file", metavar="RULES", help="the settings with the other rules")
+    simulate.add_argument("--since", type=seconds, default=7 * 86_400, metavar="T", help="of how long (7d)")
 
 
 def _message(parser: argparse.ArgumentParser) -> None:

@@ -17,8 +17,10 @@ from adapters.mcp.exchange import Exchange
 from adapters.mcp.results import Result
 from adapters.mcp.stream import messages, write_error
 from adapters.mcp.tools import TOOLS
+from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.message import Origin
+from bridge.wording import MAIL_WAITS
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +69,8 @@ async def _call(
             raise _unknown_token()
         # Anew for each call, so that the caller carries the turn that runs now.
         caller = await exchange.caller(None, origin=Origin.PEER, bound=session)
-        return _done(await tool.call(exchange, caller, call.arguments or {}))
+        result = await tool.call(exchange, caller, call.arguments or {})
+        return _done(result, mail_waits=await _mail_waits(exchange, caller))
     except Refused as refusal:
         return _refused(refusal)
     except ValidationError as error:
@@ -83,8 +86,19 @@ async def _call(
         )
 
 
-def _done(result: Result) -> mcp_types.CallToolResult:
+async def _mail_waits(exchange: Exchange, caller: Caller) -> bool:
+    """What was carried out is told, also where it cannot be told whether mail waits."""
+    try:
+        return await exchange.mail_waits(caller)
+    except Refused:
+        return False
+
+
+def _done(result: Result, *, mail_waits: bool) -> mcp_types.CallToolResult:
+    """The hint that mail waits stands beside what the tool returns, where every client shows it."""
     structured = result.model_dump(mode="json", by_alias=True)
+    if mail_waits:
+        structured["mail_waits"] = MAIL_WAITS
     return mcp_types.CallToolResult(
         content=[_text(json.dumps(structured, ensure_ascii=False))], structured_content=structured
     )

@@ -1,10 +1,16 @@
 """What the tools return, with the keys of DESIGN §7. Times are RFC 3339 in UTC."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from bridge import views
 from bridge.views import rfc3339
 from bridge.wording import MAIL_NOTE, OPEN_NOTE, REPLY_NOTE
+
+
+def _shown(seconds: object) -> object:
+    return rfc3339(seconds) if isinstance(seconds, float) else seconds
 
 
 class Result(BaseModel):
@@ -24,6 +30,9 @@ class SessionResult(Result):
     branch: str | None
     unsettled: int
     reachable: str = Field(description="wake: a handoff starts a turn. pull: mail waits. none: it is closed.")
+    busy: str = Field(
+        description="While it is at work, handoffs wait (queue, collect), may be read (steer) or are refused (reject)."
+    )
 
 
 class SessionsResult(Result):
@@ -40,6 +49,7 @@ class SentResult(Result):
     wake: bool
     duplicate: bool
     depth: int
+    waits_until: Annotated[str | None, BeforeValidator(_shown)] = Field(description="Not read or begun before then.")
 
 
 class ReplyResult(Result):

@@ -17,10 +17,11 @@ from adapters.settings.model import (
 from adapters.settings.presets import PRESETS
 from adapters.settings.schema import AgentTable, File, RuleTable, SessionTable, TelegramTable
 from adapters.settings.sources import Sources
+from adapters.settings.zone import machine_zone
 from bridge.decision import Effect, Verb
 from bridge.ids import Place, session_id
 from bridge.limits import Limits
-from bridge.session import Kind
+from bridge.session import Busy, Kind, PeerTools
 from policy.rules import Rule
 from policy.selectors import Selector
 
@@ -75,6 +76,15 @@ def _session(profile: str, handle: str, table: SessionTable, environ: Mapping[st
         project=table.project,
         tags=tuple(table.tags),
         accept_wake=table.accept_wake,
+        busy=Busy(table.busy),
+        inbox_limit=table.inbox_limit,
+        max_chars=table.max_chars,
+        reply_wake=table.reply_wake,
+        peer_tools=PeerTools(table.peer_tools),
+        peer_mode=table.peer_mode,
+        hidden=table.hidden,
+        quiet=tuple(table.quiet),
+        timezone=table.timezone or (machine_zone(environ) if table.quiet else None) or "UTC",
         places=tuple(Place(place) for place in table.places),
     )
 

@@ -10,6 +10,7 @@ from adapters.settings.addresses import telegram_chat
 from adapters.settings.explain import dotted
 from adapters.settings.problems import Problem, choice
 from adapters.settings.sources import Key, Sources
+from bridge.quiet import leave_time
 from bridge.session import Kind
 
 SHELL = "shell"
@@ -21,6 +22,8 @@ def problems_between(sources: Sources) -> Iterator[Problem]:
         _agents_start,
         _agents_exist,
         _shell_is_a_shell,
+        _agents_are_there,
+        _quiet_ends,
         _places_are_bound_once,
         _chats_are_heard,
         _one_token,
@@ -51,6 +54,26 @@ def _shell_is_a_shell(sources: Sources) -> Iterator[Problem]:
         agent, kind = sources.get(*path, "agent"), sources.get(*path, "kind")
         if agent is not None or kind not in (None, Kind.SHELL):
             yield _problem(sources, path, "always exists, for commands in a shell", "choose another handle")
+
+
+def _agents_are_there(sources: Sources) -> Iterator[Problem]:
+    for handle in sources.keys("sessions"):
+        for key in ("busy", "peer_tools", "peer_mode"):
+            if sources.get("sessions", handle, key) is not None and sources.get("sessions", handle, "agent") is None:
+                what = "is of turns, and the session has no agent"
+                yield _problem(sources, ("sessions", handle, key), what, "remove it, or give the session an agent")
+
+
+def _quiet_ends(sources: Sources) -> Iterator[Problem]:
+    for handle in sources.keys("sessions"):
+        given = [each for _, each in sources.items("sessions", handle, "quiet") if isinstance(each, str)]
+        try:
+            ends = leave_time(given)
+        except ValueError:
+            continue
+        if not ends:
+            what = "leaves no time of the day"
+            yield _problem(sources, ("sessions", handle, "quiet"), what, "shorten it, or write accept_wake = false")
 
 
 def _places_are_bound_once(sources: Sources) -> Iterator[Problem]:

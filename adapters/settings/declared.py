@@ -18,6 +18,15 @@ def declared(sessions: Iterable[SessionSettings]) -> list[Declared]:
             project=session.project,
             tags=session.tags,
             accept_wake=session.accept_wake,
+            busy=session.busy,
+            inbox_limit=session.inbox_limit,
+            max_chars=session.max_chars,
+            reply_wake=session.reply_wake,
+            peer_tools=session.peer_tools,
+            peer_mode=session.peer_mode,
+            hidden=session.hidden,
+            quiet=session.quiet,
+            timezone=session.timezone,
             places=session.places,
         )
         for session in sessions

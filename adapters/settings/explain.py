@@ -45,8 +45,6 @@ def _words(type_: str, context: dict[str, Any]) -> tuple[str, str]:
 
 def _unknown(path: Key, sources: Sources) -> Problem:
     key, table = str(path[-1]), _table_at(path[:-1])
-    if key in getattr(table, "not_yet", ()):
-        return Problem(sources.where(*path), f"{dotted(path)} is not supported yet", "remove it")
     known = [field.alias or name for name, field in table.model_fields.items()] if table else []
     return Problem(sources.where(*path), f"unknown setting {dotted(path)}", choice(key, known))
 

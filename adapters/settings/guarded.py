@@ -2,11 +2,12 @@
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adapters.settings.model import Settings, TelegramSettings
 from bridge.decision import Effect, Verb
+from bridge.session import PeerTools
 from policy.rules import Rule
 from policy.selectors import Selector
 from policy.widening import widened
@@ -14,7 +15,8 @@ from policy.widening import widened
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """`base_url` is None without Telegram. `commands` are those of the agents, by their names."""
+    """`base_url` is None without Telegram. `commands` are those of the agents, by their names; `peer_tools` and
+    `peer_modes` are those of the sessions that have others than the default, by their ids."""
 
     rules: tuple[Rule, ...]
     operators: frozenset[int]
@@ -22,6 +24,8 @@ class Guarded:
     chats: frozenset[int]
     base_url: str | None
     commands: Mapping[str, tuple[str, ...]]
+    peer_tools: Mapping[str, PeerTools] = field(default_factory=dict)
+    peer_modes: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The same for rules that say the same: neither their names nor their lines are in it."""
@@ -32,6 +36,8 @@ class Guarded:
             "chats": sorted(self.chats),
             "base_url": self.base_url,
             "commands": {name: list(command) for name, command in sorted(self.commands.items())},
+            "peer_tools": {session: tools.value for session, tools in sorted(self.peer_tools.items())},
+            "peer_modes": dict(sorted(self.peer_modes.items())),
         }
 
     @classmethod
@@ -43,6 +49,8 @@ class Guarded:
             chats=frozenset(copy["chats"]),
             base_url=copy["base_url"],
             commands={name: tuple(command) for name, command in copy["commands"].items()},
+            peer_tools={session: PeerTools(tools) for session, tools in copy["peer_tools"].items()},
+            peer_modes=copy["peer_modes"],
         )
 
 
@@ -55,6 +63,8 @@ def guarded(settings: Settings) -> Guarded:
         chats=telegram.chats if telegram else frozenset(),
         base_url=telegram.base_url if telegram else None,
         commands={name: agent.command for name, agent in settings.agents.items()},
+        peer_tools={one.id: one.peer_tools for one in settings.sessions if one.peer_tools is not PeerTools.ASK},
+        peer_modes={one.id: one.peer_mode for one in settings.sessions if one.peer_mode is not None},
     )
 
 
@@ -65,6 +75,7 @@ def widening(accepted: Guarded, wanted: Guarded) -> list[str]:
         *_people(accepted, wanted),
         *_connection(accepted, wanted),
         *_commands(accepted, wanted),
+        *_behind_peers(accepted, wanted),
         *widened(accepted.rules, wanted.rules),
     ]
 
@@ -80,6 +91,14 @@ def restricted(settings: Settings, accepted: Guarded) -> Settings:
             for name, agent in settings.agents.items()
             if name in accepted.commands
         },
+        sessions=tuple(
+            replace(
+                one,
+                peer_tools=min(one.peer_tools, _tools(accepted, one.id), key=_GENEROSITY.index),
+                peer_mode=accepted.peer_modes.get(one.id, one.peer_mode),
+            )
+            for one in settings.sessions
+        ),
     )
 
 
@@ -121,6 +140,23 @@ def _commands(accepted: Guarded, wanted: Guarded) -> Iterator[str]:
         if command != earlier:
             instead = f" instead of {shlex.join(earlier)}" if earlier else ""
             yield f"agents.{name}: runs {shlex.join(command)}{instead}"
+
+
+_GENEROSITY = (PeerTools.DENY, PeerTools.ASK, PeerTools.INHERIT)
+
+
+def _tools(guarded: Guarded, session: str) -> PeerTools:
+    return guarded.peer_tools.get(session, PeerTools.ASK)
+
+
+def _behind_peers(accepted: Guarded, wanted: Guarded) -> Iterator[str]:
+    for session in sorted({*accepted.peer_tools, *wanted.peer_tools}):
+        earlier, now = _tools(accepted, session), _tools(wanted, session)
+        if _GENEROSITY.index(now) > _GENEROSITY.index(earlier):
+            yield f"{session}: peer_tools is {now} instead of {earlier}"
+    for session, mode in accepted.peer_modes.items():
+        if wanted.peer_modes.get(session) != mode:
+            yield f"{session}: peer_mode is {wanted.peer_modes.get(session, 'none')} instead of {mode}"
 
 
 def _listed(numbers: frozenset[int]) -> str:

@@ -15,6 +15,7 @@ from adapters.settings.problems import Problem, SettingsError
 from adapters.settings.schema import File
 from adapters.settings.sources import Sources, read, read_file
 from adapters.settings.token_file import token_from_file
+from adapters.settings.zone import zone_problems
 
 
 def load(home: Path, environ: Mapping[str, str]) -> Settings:
@@ -53,6 +54,7 @@ def drafted(path: Path, environ: Mapping[str, str]) -> Settings:
 def _built(sources: Sources, home: Path, environ: Mapping[str, str], token: str | Problem | None) -> Settings:
     file = _validated(sources)
     problems = [*(problems_of(file, sources) if isinstance(file, ValidationError) else ()), *problems_between(sources)]
+    problems.extend(zone_problems(sources, environ))
     if isinstance(token, Problem):
         problems.append(token)
     if problems or isinstance(file, ValidationError) or isinstance(token, Problem):

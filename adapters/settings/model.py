@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bridge.ids import Place, SessionId
 from bridge.limits import Limits
-from bridge.session import Kind
+from bridge.session import Busy, Kind, PeerTools
 from policy.rules import Rule
 
 
@@ -60,7 +60,8 @@ class AgentSettings:
 
 @dataclass(frozen=True, slots=True)
 class SessionSettings:
-    """A session that the file declares. `cwd` is absolute. A session without an agent is not run by the bridge."""
+    """A session that the file declares. `cwd` is absolute. A session without an agent is not run by the bridge. What
+    has a default here is as in `bridge.session.Session`."""
 
     id: SessionId
     title: str
@@ -71,6 +72,15 @@ class SessionSettings:
     tags: tuple[str, ...]
     accept_wake: bool
     places: tuple[Place, ...]
+    busy: Busy = Busy.QUEUE
+    inbox_limit: int | None = None
+    max_chars: int | None = None
+    reply_wake: bool | None = None
+    peer_tools: PeerTools = PeerTools.ASK
+    peer_mode: str | None = None
+    hidden: bool = False
+    quiet: tuple[str, ...] = ()
+    timezone: str = "UTC"
 
 
 @dataclass(frozen=True, slots=True)

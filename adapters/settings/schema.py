@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import Field as DataclassField
 from dataclasses import fields
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, create_model
@@ -21,7 +21,8 @@ from adapters.settings.problems import choice
 from adapters.settings.sources import EnvironmentText
 from bridge.decision import Effect, Verb
 from bridge.limits import Limits
-from bridge.session import Kind
+from bridge.quiet import hours
+from bridge.session import Busy, Kind, PeerTools
 from policy.selectors import BadSelector, Selector, selector
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}\Z")
@@ -120,6 +121,14 @@ def _folder(value: str) -> str:
     return value
 
 
+def _hours(value: str) -> str:
+    try:
+        hours(value)
+    except ValueError:
+        raise wrong(f"has {value!r}, which are no hours", 'write hours like "22:00-07:00"') from None
+    return value
+
+
 def _http(value: str) -> str:
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -146,6 +155,7 @@ Name = Annotated[str, AfterValidator(_name)]
 Variable = Annotated[str, AfterValidator(_variable)]
 Truth = Annotated[bool, BeforeValidator(_truth)]
 Whole = Annotated[int, BeforeValidator(_number)]
+Positive = Annotated[Whole, Field(gt=0)]
 Texts = Annotated[list[Text], BeforeValidator(_listed)]
 Chats = Annotated[list[Whole], BeforeValidator(_listed)]
 People = Annotated[list[Annotated[Whole, Field(gt=0)]], BeforeValidator(_listed)]
@@ -159,9 +169,6 @@ Verbs = Annotated[
 
 class Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-    not_yet: ClassVar[frozenset[str]] = frozenset()
-    """Keys that have a meaning but no effect yet: to accept them would promise one."""
 
 
 class StoreTable(Table):
@@ -192,10 +199,6 @@ class AgentTable(Table):
 
 
 class SessionTable(Table):
-    not_yet = frozenset(
-        {"busy", "inbox_limit", "max_chars", "reply_wake", "peer_tools", "peer_mode", "hidden", "quiet"}
-    )
-
     agent: str | None = None
     kind: Annotated[str, _one_of("kind", lambda: list(Kind))] | None = None
     cwd: Annotated[Text, AfterValidator(_folder)] | None = None
@@ -203,6 +206,15 @@ class SessionTable(Table):
     project: Text | None = None
     tags: Texts = []
     accept_wake: Truth = True
+    busy: Annotated[str, _one_of("way", lambda: list(Busy))] = Busy.QUEUE
+    inbox_limit: Positive | None = None
+    max_chars: Positive | None = None
+    reply_wake: Truth | None = None
+    peer_tools: Annotated[str, _one_of("way", lambda: list(PeerTools))] = PeerTools.ASK
+    peer_mode: Text | None = None
+    hidden: Truth = False
+    quiet: Annotated[list[Annotated[str, AfterValidator(_hours)]], BeforeValidator(_listed)] = []
+    timezone: Text | None = None
     places: Annotated[list[Annotated[str, AfterValidator(_place)]], BeforeValidator(_listed)] = []
 
 

@@ -3,19 +3,22 @@
 
 -- name: insert_session
 INSERT INTO sessions (
-    id, title, kind, source, created_at, agent, cwd, project, tags, accept_wake, alias, rested, paused,
-    closed_at, last_seen, version
+    id, title, kind, source, created_at, agent, cwd, project, tags, accept_wake, busy, inbox_limit, max_chars,
+    reply_wake, peer_tools, peer_mode, hidden, quiet, timezone, alias, rested, paused, closed_at, last_seen, version
 )
 VALUES (
-    :id, :title, :kind, :source, :created_at, :agent, :cwd, :project, :tags, :accept_wake, :alias, :rested,
-    :paused, :closed_at, :last_seen, :version + 1
+    :id, :title, :kind, :source, :created_at, :agent, :cwd, :project, :tags, :accept_wake, :busy, :inbox_limit,
+    :max_chars, :reply_wake, :peer_tools, :peer_mode, :hidden, :quiet, :timezone, :alias, :rested, :paused,
+    :closed_at, :last_seen, :version + 1
 );
 
 -- name: update_session
 UPDATE sessions
 SET
     title = :title, kind = :kind, source = :source, created_at = :created_at, agent = :agent, cwd = :cwd,
-    project = :project, tags = :tags, accept_wake = :accept_wake, alias = :alias, rested = :rested,
+    project = :project, tags = :tags, accept_wake = :accept_wake, busy = :busy, inbox_limit = :inbox_limit,
+    max_chars = :max_chars, reply_wake = :reply_wake, peer_tools = :peer_tools, peer_mode = :peer_mode,
+    hidden = :hidden, quiet = :quiet, timezone = :timezone, alias = :alias, rested = :rested,
     paused = :paused, closed_at = :closed_at, last_seen = :last_seen, version = version + 1
 WHERE id = :id AND version = :version;
 

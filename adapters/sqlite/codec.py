@@ -97,7 +97,9 @@ def _plain(hint: Any) -> _Part | None:
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         members: dict[str | None, Any] = {member.value: member for member in kind}
         return (members | {None: None}).__getitem__ if optional else members.__getitem__
-    return bool if kind is bool and not optional else None
+    if kind is bool:
+        return (lambda value: None if value is None else bool(value)) if optional else bool
+    return None
 
 
 def _nested(hint: Any) -> bool:

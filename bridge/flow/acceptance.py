@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from bridge import wording
-from bridge.admission import Facts, digest, verbs_of
+from bridge.admission import Facts, digest, inbox_room, verbs_of
 from bridge.caller import Caller
 from bridge.conversation import Conversation
 from bridge.decision import Decision, Effect, Verdict
@@ -11,11 +11,13 @@ from bridge.flow.causes import served
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.holding import hold
 from bridge.flow.ledger import Work
+from bridge.flow.occupied import takes_when_idle
 from bridge.ids import ConversationId, MessageId, Place, profile_of
 from bridge.loops import day_of
 from bridge.message import Intent, Message, Origin, State, in_line
 from bridge.ports.store import DayQuota, InboxRoom, Key, OpenRequests, Parties
 from bridge.post import PostKind
+from bridge.quiet import kept_until
 from bridge.request import Request
 from bridge.trace import StepKind
 from bridge.views import Receipt, Send
@@ -68,13 +70,19 @@ async def accept(
         person=caller.person,
         by_command=by_command,
     )
+    if (until := kept_until(recipient, message, now)) is not None:
+        message = replace(message, due_at=until)
+        work.then(lambda: work.wake.at(message.due_at))
+    if message.wake and takes_when_idle(recipient):
+        # Put as it was read: a turn that began since then, or another handoff that saw it idle too, is a conflict.
+        work.put(recipient)
     work.put(message)
     work.put(replace(conversation, messages=conversation.messages + 1))
     if caller.origin is not Origin.USER:
         work.put(facts.pair.after_one_more(now, work.limits))
         work.check(DayQuota(profile_of(sender.id), day_of(now), work.limits.profile_messages_day))
     if not held:
-        work.check(InboxRoom(recipient.id, work.limits.inbox))
+        work.check(InboxRoom(recipient.id, inbox_room(recipient, work.limits)))
     if send.intent is Intent.REQUEST:
         work.check(OpenRequests(sender.id, work.limits.open_requests))
         work.put(
@@ -126,6 +134,7 @@ async def receipt_of(work: Work, message: Message, *, duplicate: bool) -> Receip
         wake=message.wake,
         duplicate=duplicate,
         depth=message.depth,
+        waits_until=message.due_at if message.state is State.QUEUED and message.waits(work.now) else None,
     )
 
 
@@ -175,7 +184,7 @@ async def _show(work: Work, message: Message, parties: Parties, position: int) -
     recipient = parties.recipient
     assert recipient is not None
     paused = (await work.regime()).paused_by
-    obstacle = wording.obstacle(recipient, by_person=message.from_person, all_paused_by=paused)
+    obstacle = wording.obstacle(recipient, message, work.now, all_paused_by=paused)
     wake = message.wake and recipient.runs
     status = wording.queued_status(position, wake=wake, busy=parties.busy, obstacle=obstacle)
     line = wording.sent_line(message.recipient, message.text, status)

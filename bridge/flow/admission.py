@@ -13,14 +13,23 @@ from bridge.flow.causes import causes_of, mark_begun, place_for, replied_to
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.governance import Governance
 from bridge.flow.ledger import Ledger, Work
+from bridge.flow.occupied import occupant
 from bridge.flow.refusal import refuse, refuse_early
 from bridge.grant import Scope
-from bridge.ids import SessionId, address, profile_of
+from bridge.ids import MessageId, SessionId, address, profile_of
 from bridge.loops import day_of, stand
 from bridge.message import Origin
 from bridge.ports.policy import Policy
 from bridge.session import Binding, Session
+from bridge.turn import Turn
 from bridge.views import Receipt, Send
+
+
+def _on_behalf(turn: Turn | None, send: Send) -> MessageId | None:
+    """For which input a request is made. In a turn with several, the agent says so by `in_reply_to`."""
+    if turn is None or turn.acts_for is not None:
+        return turn.acts_for if turn else None
+    return next((one for one in turn.inputs if one == send.in_reply_to), None)
 
 
 class Admission:
@@ -64,6 +73,7 @@ class Admission:
         conversation = await work.conversation(standing.conversation) if standing.conversation else None
         origin = self._origin(caller, sender, recipient, parties.places)
         acting = replace(caller, origin=origin)
+        occupied = await occupant(work, recipient, send)
         pair = parties.pair or Pair(*pair_of(sender.id, recipient.id if recipient else sender.id))
         policy = await self._governance.policy(await work.regime())
         around = Circumstances(work.now, standing.conversation)
@@ -81,10 +91,13 @@ class Admission:
             circle=circle,
             attended=any(work.ledger.attended(one.place) for one in parties.places),
             now=work.now,
+            busy=occupied is not None,
         )
         decision = admit(acting, send, facts, work.limits)
         place = place_for(work, caller, turn, parties.sender_places)
         if isinstance(decision, Refused):
+            if decision.code is Code.BUSY and occupied is not None:
+                work.guard(occupied)
             if decision.rule == "limits.pair_messages":
                 work.put(pair.after_one_more(work.now, work.limits))
             await refuse(work, acting, send, facts, decision, place)
@@ -92,7 +105,7 @@ class Admission:
         if turn is not None:
             await mark_begun(work, turn)
         await _use_up(work, facts.decisions.values())
-        acts_for = turn.acts_for if turn else None
+        acts_for = _on_behalf(turn, send)
         return await accept(work, acting, send, facts, parties, decision, place, acts_for, self._lanes)
 
     # Facts

@@ -12,6 +12,7 @@ from bridge.flow.settlement import close, decided, settle, show_status
 from bridge.flow.turns import Turns
 from bridge.ids import ConversationId, MessageId, SessionId
 from bridge.message import Intent, Message, Origin, Outcome, State
+from bridge.quiet import kept_until
 from bridge.request import Answer
 
 
@@ -110,6 +111,8 @@ class Control:
             work.then(lambda: work.wake.lane(message.recipient))
             if session is not None and session.paused is not None:
                 return "It is run again after /resume: the session is paused."
+            if session is not None and kept_until(session, message, work.now) is not None:
+                return "It is run again when the quiet hours of the session are over."
             return "It is run again."
 
         return await self._ledger.do(body)
@@ -161,8 +164,13 @@ async def _parked(work: Work, which: str) -> Message | None:
 
 
 async def hasten(work: Work, session: SessionId) -> bool:
-    """Makes due now what a session has to try again later. Returns whether there was any."""
-    waiting = [message for message in await work.queue(session) if message.waits(work.now)]
+    """Makes due now what a session has to try again later. Returns whether there was any. Quiet hours last on."""
+    known = await work.session(session)
+    waiting = [
+        message
+        for message in await work.queue(session)
+        if message.waits(work.now) and (known is None or kept_until(known, message, work.now) is None)
+    ]
     for message in waiting:
         work.put(replace(message, due_at=message.queued_at))
     return bool(waiting)

@@ -9,15 +9,17 @@ from bridge.caller import Caller
 from bridge.decision import party
 from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
+from bridge.flow.control import hasten
 from bridge.flow.governance import Governance
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.settlement import close, settle
+from bridge.flow.steering import in_effect
 from bridge.flow.turns import Turns
 from bridge.ids import Place, SessionId, address, profile_of, session_id
 from bridge.ids import place as parse_place
 from bridge.message import Origin, Outcome
 from bridge.request import Answer
-from bridge.session import Binding, Kind, Session, Source
+from bridge.session import Binding, Busy, Kind, PeerTools, Session, Source
 from bridge.turn import Turn
 from bridge.views import SessionView
 
@@ -37,6 +39,15 @@ class Declared:
     project: str | None = None
     tags: tuple[str, ...] = ()
     accept_wake: bool = True
+    busy: Busy = Busy.QUEUE
+    inbox_limit: int | None = None
+    max_chars: int | None = None
+    reply_wake: bool | None = None
+    peer_tools: PeerTools = PeerTools.ASK
+    peer_mode: str | None = None
+    hidden: bool = False
+    quiet: tuple[str, ...] = ()
+    timezone: str = "UTC"
     places: tuple[Place, ...] = ()
 
 
@@ -70,6 +81,8 @@ class Directory:
             session = _as_declared(known or Session(ident, one.title, one.kind, Source.FILE, work.now), one)
             if session != known:
                 work.put(session)
+            if known is not None and (known.quiet, known.timezone) != (session.quiet, session.timezone):
+                await hasten(work, ident)  # What has to wait by the new hours is put off again.
         await self._declare_places(work, {place: ident for ident, one in named.items() for place in one.places})
         for session in stored.values():
             if session.source is not Source.FILE and session.id not in named and session.paused is not None:
@@ -231,7 +244,7 @@ class Directory:
         return [one.id for one in every if one.closed_at is None and profile_of(one.id) == self.profile]
 
     async def discoverable(self, caller: Caller) -> list[SessionId]:
-        """The open sessions that the caller may know of, its own among them, by id."""
+        """The open sessions that the caller is shown, its own among them, by id: hidden ones to people only."""
         if caller.origin is Origin.USER:
             return await self.open_sessions()
         viewer = await self._ledger.store.session(caller.session)
@@ -240,7 +253,7 @@ class Directory:
         every = [one for one in await self._ledger.store.sessions() if one.closed_at is None]
         policy = await self._governance.policy(await self._ledger.regime())
         seen = policy.visible(party(viewer), [party(one) for one in every], self._ledger.clock.now())
-        return [one.id for one in every if one.id in seen or one.id == viewer.id]
+        return [one.id for one in every if (one.id in seen and not one.hidden) or one.id == viewer.id]
 
     async def _views(self, idents: Sequence[SessionId]) -> list[SessionView]:
         turns = {turn.session: turn for turn in await self._ledger.store.live_turns()}
@@ -276,6 +289,7 @@ class Directory:
             last_seen=session.last_seen,
             unsettled=unsettled,
             reachable=reachable,
+            busy=in_effect(session, self._agents),
         )
 
 
@@ -290,6 +304,15 @@ def _as_declared(session: Session, declared: Declared) -> Session:
         project=declared.project,
         tags=declared.tags,
         accept_wake=declared.accept_wake,
+        busy=declared.busy,
+        inbox_limit=declared.inbox_limit,
+        max_chars=declared.max_chars,
+        reply_wake=declared.reply_wake,
+        peer_tools=declared.peer_tools,
+        peer_mode=declared.peer_mode,
+        hidden=declared.hidden,
+        quiet=declared.quiet,
+        timezone=declared.timezone,
         closed_at=None,
         paused=None,
     )

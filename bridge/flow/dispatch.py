@@ -4,16 +4,19 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from bridge.flow.causes import first_place
+from bridge.flow.collecting import run_at_head
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.recovery import Recovery
 from bridge.flow.settlement import closing_of
 from bridge.flow.turns import Run, Turns, start_turn
 from bridge.ids import MessageId, Place, SessionId, TurnId
 from bridge.message import Intent, Message
-from bridge.session import Session
+from bridge.quiet import kept_until
+from bridge.session import Busy, Session
 from bridge.turn import Turn
 
 log = logging.getLogger(__name__)
@@ -55,7 +58,7 @@ class Dispatch:
         if ident is None:
             work.then(lambda: work.wake.lane(session))
         else:
-            await begin(work, session, ident)
+            await begin(work, session, ident, self._turns)
 
     async def close(self, grace_s: float) -> None:
         """Begins no further turn. Those that run have `grace_s` to end; what is left is what a restart finds."""
@@ -120,37 +123,41 @@ class Dispatch:
         if lost is not None:
             await self._turns.decide(run, lost)
             return True
-        turn = await self._ledger.surely(lambda work: _begun(work, session, ident))
+        turn = await self._ledger.surely(lambda work: self._begun(work, session, ident))
         if turn is not None:
             await self._turns.run(run, turn)
         return turn is not None
 
+    async def _begun(self, work: Work, session: SessionId, ident: TurnId) -> Turn | None:
+        """The turn of that id: one that was stored already, unless it is over, or else a new one."""
+        stored = await work.turn(ident)
+        if stored is not None:
+            return stored if stored.live else None
+        return await begin(work, session, ident, self._turns)
 
-async def _begun(work: Work, session: SessionId, ident: TurnId) -> Turn | None:
-    """The turn of that id: one that was stored already, unless it is over, or else a new one."""
-    stored = await work.turn(ident)
-    if stored is not None:
-        return stored if stored.live else None
-    return await begin(work, session, ident)
 
-
-async def begin(work: Work, session_id: SessionId, ident: TurnId) -> Turn | None:
-    """Leases the next input of a session to a new turn. None where it may not, or has nothing to, run now."""
+async def begin(work: Work, session_id: SessionId, ident: TurnId, turns: Turns) -> Turn | None:
+    """Leases the next input of a session, or what it collects, to a new turn. None where it may not, or has nothing
+    to, run now."""
     session = await work.session(session_id)
     if session is None or not session.runs or session.closed_at is not None or session.paused is not None:
         return None
     if await work.store.live_turn(session_id) is not None:
         return None
-    paused = (await work.regime()).paused
-    message = next((one for one in await work.queue(session_id) if _runs(one, session, work.now, paused)), None)
-    if message is None or message.waits(work.now):
+    ready = await _ready(work, session)
+    if not ready or ready[0].waits(work.now):
         # What has to wait at the head rests the lane: nothing overtakes it but a person's word, which sorts first.
         return None
+    message = ready[0]
+    collects = session.busy is Busy.COLLECT and not turns.embeds(session)
+    inputs = await run_at_head(work, ready) if collects else [message]
     acts_for, place = await _bearing(work, message)
+    if len(inputs) > 1 and message.intent is not Intent.INPUT:
+        acts_for = None  # Of several requests its final text answers none.
     turn = Turn(
         id=ident,
         session=session_id,
-        inputs=(message.id,),
+        inputs=tuple(one.id for one in inputs),
         acts_for=acts_for,
         conversation=message.conversation,
         started_at=work.now,
@@ -158,8 +165,25 @@ async def begin(work: Work, session_id: SessionId, ident: TurnId) -> Turn | None
         leased_until=work.now + work.limits.lease_s,
         place=place or await first_place(work, session_id),
     )
-    await start_turn(work, session, turn, message)
+    await start_turn(work, session, turn, inputs)
     return turn
+
+
+async def _ready(work: Work, session: Session) -> list[Message]:
+    """What may come to a turn, in its order. What the quiet hours keep is put off until they are over, and holds up
+    nothing behind it."""
+    ready = []
+    paused = (await work.regime()).paused
+    for message in await work.queue(session.id):
+        if not _runs(message, session, work.now, paused):
+            continue
+        until = kept_until(session, message, work.now)
+        if until is None:
+            ready.append(message)
+        elif message.due_at < until:
+            work.put(replace(message, due_at=until))
+            work.then(partial(work.wake.at, until))
+    return ready
 
 
 def _runs(message: Message, session: Session, now: float, paused: bool) -> bool:

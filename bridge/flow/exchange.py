@@ -35,6 +35,7 @@ from bridge.flow.redeclaring import redeclare
 from bridge.flow.reply import Replies
 from bridge.flow.retention import Retention
 from bridge.flow.shortage import Shortage
+from bridge.flow.steering import Steering
 from bridge.flow.timekeeper import Timekeeper
 from bridge.flow.turns import Turns
 from bridge.flow.unheard import Unheard
@@ -115,7 +116,8 @@ class Exchange:
         self.charter = Charter(self._ledger, governance, proposals)
         self.control = Control(self._ledger, self._turns, self._recovery, self._agents)
         self._admission = admission
-        self._mailbox = Mailbox(self._ledger, self._hints, unheard)
+        self._steering = Steering(self._ledger, self._agents)
+        self._mailbox = Mailbox(self._ledger, self._hints, unheard, self._steering)
         self._replies = Replies(self._ledger, admission, waits, self._hints)
         commands = Commands(self._ledger, admission, self.directory, self.control, self.oversight)
         self.menu = commands.menu()
@@ -205,6 +207,10 @@ class Exchange:
 
     async def receive(self, caller: Caller, limit: int) -> Received:
         return await self._mailbox.receive(caller, limit)
+
+    async def mail_waits(self, caller: Caller) -> bool:
+        """Whether the result of a tool has to say that mail waits which its turn may read."""
+        return await self._steering.tells(caller)
 
     async def ack(self, caller: Caller, message_ids: Sequence[str]) -> list[str]:
         async with self._recorded(caller, f"ack {', '.join(message_ids)}"):

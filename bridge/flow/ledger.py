@@ -181,6 +181,10 @@ class Work:
     def put(self, entity: Entity) -> None:
         self._puts[_key(entity)] = entity
 
+    def guard(self, entity: Entity) -> None:
+        """The change is stored only while the entity is as it was read."""
+        self._guards[_key(entity)] = entity
+
     def key(self, key: Key) -> None:
         self._keys.append(key)
 
@@ -189,10 +193,6 @@ class Work:
 
     def verdict(self, verdict: Verdict) -> None:
         self._verdicts.append(verdict)
-
-    def planned_on(self, entity: Entity) -> None:
-        """The change is stored only while that is as it was read."""
-        self._guards[_key(entity)] = entity
 
     def act(self, kind: ActKind, caller: Caller, subject: str, **detail: object) -> None:
         """Records what somebody did to what agents may do; details that are None are left out."""
@@ -316,7 +316,7 @@ class Work:
         current = await self.turn(turn)
         if current is None or not current.live or (current.node, current.epoch) != (self.ledger.node, epoch):
             return None
-        self.planned_on(current)
+        self.guard(current)
         return current
 
     async def taken(self, turn: TurnId) -> list[Message]:
@@ -332,7 +332,7 @@ class Work:
         """The change is stored only while that holds: nothing is admitted by what was revoked meanwhile."""
         staged = self._puts.get(_key(Regime()))
         regime = staged if isinstance(staged, Regime) else await self.ledger.regime()
-        self.planned_on(regime)
+        self.guard(regime)
         return regime
 
     def put_regime(self, regime: Regime) -> None:

@@ -10,6 +10,7 @@ from bridge.flow.causes import mark_begun, unknown_message
 from bridge.flow.hints import Hints
 from bridge.flow.ledger import Ledger, Work
 from bridge.flow.settlement import closing_of, settle
+from bridge.flow.steering import Steering
 from bridge.flow.unheard import Unheard
 from bridge.ids import MessageId, SessionId, TurnId, receiver
 from bridge.message import Intent, Message, Outcome, State
@@ -21,16 +22,18 @@ LAPSED = "whoever took it did not acknowledge it in time"
 
 
 class Mailbox:
-    def __init__(self, ledger: Ledger, hints: Hints, unheard: Unheard) -> None:
+    def __init__(self, ledger: Ledger, hints: Hints, unheard: Unheard, steering: Steering) -> None:
         self._ledger = ledger
         self._hints = hints
         self._unheard = unheard
+        self._steering = steering
 
     async def receive(self, caller: Caller, limit: int) -> Received:
         """The mail that the caller may read now, which counts as read from then on.
 
         In a turn that the bridge runs: the turn's own inputs first, then the other closings of the input that
-        it acts for, then waiting messages without `wake`. Handoffs of others keep their own turns. What was
+        it acts for, then waiting messages without `wake`, and then the handoffs that it was told of. Those of which it
+        was not keep their own turns. What was
         read settles with the turn's end, and is shown again (`redelivered`) where the turn does not end, or where
         it is not sure that the reader has seen it. An agent without a turn reads everything, and acknowledges by
         reading on.
@@ -43,7 +46,10 @@ class Mailbox:
             nonlocal looked
             unheard = self._unheard.by(reader)
             turn = await work.turn(caller.turn) if caller.turn else None
-            waiting = await (_of_turn(work, turn, unheard) if turn else _of_receiver(work, caller, unheard))
+            if turn is not None:
+                waiting = await _of_turn(work, turn, unheard, self._steering.told(turn))
+            else:
+                waiting = await _of_receiver(work, caller, unheard)
             looked = frozenset(one.id for one in waiting[:limit])
             given = []
             for message in waiting[:limit]:
@@ -158,10 +164,12 @@ def mail(message: Message) -> Mail:
     )
 
 
-async def _of_turn(work: Work, turn: Turn, unheard: Collection[MessageId]) -> list[Message]:
+async def _of_turn(
+    work: Work, turn: Turn, unheard: Collection[MessageId], told: Collection[MessageId]
+) -> list[Message]:
     leased = [one for one in await work.taken(turn.id) if one.state is State.LEASED and one.intent is not Intent.INPUT]
     given = [one for one in leased if one.id in unheard or (one.id in turn.inputs and one.read_at is None)]
-    closings, waiting = [], []
+    closings, waiting, steered = [], [], []
     for message in await _waiting(work, turn.session):
         if message.intent is Intent.INPUT:
             continue
@@ -170,7 +178,9 @@ async def _of_turn(work: Work, turn: Turn, unheard: Collection[MessageId]) -> li
             closings.append(message)
         elif not message.wake:
             waiting.append(message)
-    return [*given, *closings, *waiting]
+        elif message.id in told:
+            steered.append(message)
+    return [*given, *closings, *waiting, *steered]
 
 
 async def _waiting(work: Work, session: SessionId) -> list[Message]:

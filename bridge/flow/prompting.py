@@ -1,12 +1,20 @@
 """What an agent is prompted with (DESIGN §5, How peer text reaches an agent)."""
 
+from dataclasses import replace
+
 from bridge import wording
 from bridge.message import Message
 from bridge.ports.runtime import Prompt
 
 
-def prompt_of(inputs: list[Message], *, embeds: bool) -> Prompt:
-    """A person's words are prompt text; mail of peers is announced by a fixed notice, or embedded as data."""
+def prompt_of(inputs: list[Message], *, embeds: bool, peer_mode: str | None = None) -> Prompt:
+    """A person's words are prompt text; mail of peers is announced by a fixed notice, or embedded as data. What a peer
+    caused runs in `peer_mode`."""
+    by_peer = not all(one.from_person for one in inputs)
+    return replace(_prompt(inputs, embeds), mode=peer_mode if by_peer else None)
+
+
+def _prompt(inputs: list[Message], embeds: bool) -> Prompt:
     words = "\n\n".join(one.text for one in inputs if one.from_person)
     mail = [one for one in inputs if not one.from_person]
     if words:
@@ -17,7 +25,8 @@ def prompt_of(inputs: list[Message], *, embeds: bool) -> Prompt:
         return Prompt(notice=_continued(wording.EMBEDDED_NOTICE, again), embedded=[one.text for one in mail])
     if any(one.unread for one in mail):
         return Prompt(notice=wording.MAIL_NOTICE_AGAIN)
-    return Prompt(notice=_continued(wording.MAIL_NOTICE, any(one.attempts for one in mail)))
+    notice = wording.MAIL_NOTICE if len(mail) == 1 else wording.MAIL_NOTICE_SEVERAL
+    return Prompt(notice=_continued(notice, any(one.attempts for one in mail)))
 
 
 def _continued(notice: str, again: bool) -> str:

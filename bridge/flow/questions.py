@@ -1,16 +1,18 @@
 """Questions of agents for permission, put to the people at the session's place (DESIGN §4)."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from bridge import wording
 from bridge.errors import Code, Refused
 from bridge.flow.ledger import Ledger, Work
-from bridge.ids import TurnId, handle_of
-from bridge.ports.runtime import Question
+from bridge.flow.terms import BEHIND, terms_of
+from bridge.ids import Place, TurnId, handle_of
+from bridge.ports.runtime import Option, Question
 from bridge.post import Button, PostKind
 from bridge.turn import Turn
 
@@ -18,7 +20,7 @@ from bridge.turn import Turn
 @dataclass(slots=True)
 class _Open:
     turn: TurnId
-    question: Question
+    options: Sequence[Option]
     chosen: "asyncio.Future[str | None]"
 
 
@@ -29,39 +31,38 @@ class Questions:
         self._ledger = ledger
         self._open: dict[str, _Open] = {}
 
-    async def ask(self, turn: Turn, question: Question, *, by_peer: bool) -> str | None:
-        """The id of the option that an operator chose, or None: refused. Where a peer is behind the turn it
-        is refused at once, and so it is where nobody attends; the place is told why."""
+    async def ask(self, turn: Turn, question: Question) -> str | None:
+        """The id of the option that an operator chose, or None: refused. On which terms is told by `terms_of`; where
+        they deny it, or nobody answers in time, the place is told why."""
+        terms = await self._ledger.surely(lambda work: terms_of(work, turn, question))
+        tell = partial(self._telling, turn, terms.place)
         name = handle_of(turn.session)
         title = wording.short(question.title, 300)
-        if by_peer:
-            await self._tell(turn, f"{name} asked for permission: {title}\n· denied: a peer's message is behind it")
-            return None
-        if not self._ledger.attended(turn.place):
-            await self._tell(turn, f"{name} asked for permission: {title}\n· denied: nobody attends who could allow it")
-            return None
         ident = self._ledger.ids.new()
-        entry = _Open(turn.id, question, asyncio.get_running_loop().create_future())
+        if terms.denied is not None:
+            said = f"{name} asked for permission: {title}\n· denied: {terms.denied}"
+            await self._ledger.surely(tell(said, ident))
+            return None
+        options = terms.options(question)
+        entry = _Open(turn.id, options, asyncio.get_running_loop().create_future())
         self._open[ident] = entry
-        buttons = [
-            Button(option.label[:40], f"answer:{ident}:{number}") for number, option in enumerate(question.options)
-        ]
-        asked = f"{name} asks for permission: {title}"
+        buttons = [Button(option.label[:40], f"answer:{ident}:{number}") for number, option in enumerate(options)]
+        asked = f"{name} asks for permission: {title}" + (f"\n· {BEHIND}" if terms.by_peer else "")
         try:
-            await self._tell(turn, asked, ident, buttons)
+            await self._ledger.surely(tell(asked, ident, buttons))
             if not await self._decided(entry):
-                await self._tell(turn, f"{asked}\n· denied: no answer in time", ident)
+                await self._ledger.surely(tell(f"{asked}\n· denied: no answer in time", ident))
                 return None
             chosen = entry.chosen.result()
         except asyncio.CancelledError:
             # Who is cancelled waits for no store that is out of reach.
             with suppress(Refused):
-                await self._ledger.do(self._telling(turn, f"{asked}\n· withdrawn", ident))
+                await self._ledger.do(tell(f"{asked}\n· withdrawn", ident))
             raise
         finally:
             del self._open[ident]
-        label = next((option.label for option in question.options if option.id == chosen), "withdrawn: stopped")
-        await self._tell(turn, f"{asked}\n· {label}", ident)
+        label = next((option.label for option in options if option.id == chosen), "withdrawn: stopped")
+        await self._ledger.surely(tell(f"{asked}\n· {label}", ident))
         return chosen
 
     def answer(self, ident: str, number: int) -> str:
@@ -69,9 +70,9 @@ class Questions:
         entry = self._open.get(ident)
         if entry is None or entry.chosen.done():
             return "This has been decided, or is no longer asked."
-        if not 0 <= number < len(entry.question.options):
+        if not 0 <= number < len(entry.options):
             raise Refused(Code.INVALID_REQUEST, "there is no such option")
-        option = entry.question.options[number]
+        option = entry.options[number]
         entry.chosen.set_result(option.id)
         return option.label
 
@@ -95,13 +96,8 @@ class Questions:
             over.cancel()
         return entry.chosen.done()
 
-    async def _tell(self, turn: Turn, text: str, ident: str | None = None, buttons: list[Button] | None = None) -> None:
-        await self._ledger.surely(self._telling(turn, text, ident, buttons))
-
     def _telling(
-        self, turn: Turn, text: str, ident: str | None, buttons: list[Button] | None = None
+        self, turn: Turn, place: Place | None, text: str, ident: str, buttons: Sequence[Button] = ()
     ) -> Callable[[Work], Awaitable[None]]:
-        key = f"question:{ident or self._ledger.ids.new()}"
-        return lambda work: work.show(
-            key, turn.place, PostKind.NOTICE, text, buttons=buttons or (), session=turn.session
-        )
+        key = f"question:{ident}"
+        return lambda work: work.show(key, place, PostKind.NOTICE, text, buttons=buttons, session=turn.session)

@@ -209,7 +209,7 @@ async def _leave(work: Work, withdrawn: Request) -> None:
     nobody would ever come back to it."""
     parent = await work.request(withdrawn.parent) if withdrawn.parent else None
     turn = await work.store.live_turn(withdrawn.asker)
-    if parent is None or not parent.open or (turn is not None and turn.acts_for == parent.id):
+    if parent is None or not parent.open or (turn is not None and parent.id in (turn.acts_for, *turn.inputs)):
         return
     if not await pending(work, parent.id):
         await close(work, parent, Answer.FAILED, reason="what was asked on its behalf has been withdrawn")
@@ -223,8 +223,7 @@ async def _held_up(work: Work, message: Message) -> str | None:
         return message.reason
     session = await work.session(message.recipient)
     paused = (await work.ledger.regime()).paused_by
-    by_person = message.from_person
-    obstacle = wording.obstacle(session, by_person=by_person, all_paused_by=paused) if session is not None else None
+    obstacle = wording.obstacle(session, message, work.now, all_paused_by=paused) if session is not None else None
     return message.reason or obstacle
 
 

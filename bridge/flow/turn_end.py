@@ -171,7 +171,7 @@ async def _close_unless_pending(work: Work, ident: MessageId | None, state: Answ
 
 async def _stopped(work: Work, turn: Turn, taken: list[Message]) -> None:
     for message in taken:
-        if message.id not in turn.inputs:
+        if not _worked_on(turn, message):
             _requeue(work, [message], due_at=work.now, reason=_STOPPED)
         elif message.from_person:
             await settle(work, message, Outcome.CANCELLED, reason=_STOPPED)
@@ -240,10 +240,15 @@ async def _tell(work: Work, turn: Turn, failure: Failure, after: str, *, once: b
 
 async def _park_inputs(work: Work, turn: Turn, taken: list[Message], reason: str) -> None:
     for message in taken:
-        if message.id in turn.inputs:
+        if _worked_on(turn, message):
             await park(work, message, turn.place, reason, life_s=work.limits.message_life_s)
         else:
             await _try_again(work, message, due_at=work.now, reason=reason)
+
+
+def _worked_on(turn: Turn, message: Message) -> bool:
+    """Its inputs, and the handoffs that were read in it beside them."""
+    return message.id in turn.inputs or (message.wake and message.takes_room)
 
 
 async def _try_again(work: Work, message: Message, *, due_at: float, reason: str) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -128,6 +128,10 @@ class Turns:
     def may_begin(self, session: SessionId) -> bool:
         return session not in self._held
 
+    def embeds(self, session: Session) -> bool:
+        """Whether the session's agent has no tools to read with, and gets peers' text in its prompt."""
+        return self._agents.embeds(session)
+
     def current(self, session: SessionId) -> Turn | None:
         """The turn that this node runs for the session, as it was when it began."""
         run = self._runs.get(session)
@@ -221,7 +225,7 @@ class Turns:
         if session.alias != agent.alias:
             work.put(replace(session, alias=agent.alias))
         embeds = self._agents.embeds(session)
-        prompt = prompt_of(inputs, embeds=embeds)
+        prompt = prompt_of(inputs, embeds=embeds, peer_mode=session.peer_mode)
         if current.state is TurnState.RUNNING:  # stored by an attempt whose success was not heard of
             return prompt
         sent = digest(prompt.parts)
@@ -274,13 +278,7 @@ class _Listener:
             await self._ledger.surely(lambda work: self._tool(work, event, begins))
 
     async def asked(self, question: Question) -> str | None:
-        by_peer = await self._ledger.surely(self._by_peer)
-        return await self._questions.ask(self._turn, question, by_peer=by_peer)
-
-    async def _by_peer(self, work: Work) -> bool:
-        turn = await work.turn(self._turn.id)
-        inputs = [await work.message(one) for one in self._turn.inputs]
-        return turn is None or turn.peer_read or any(one is None or not one.from_person for one in inputs)
+        return await self._questions.ask(self._turn, question)
 
     async def _tool(self, work: Work, event: ToolBegun, begins: bool) -> None:
         current = await work.held(self._turn.id, self._turn.epoch)
@@ -294,14 +292,15 @@ class _Listener:
                 work.step(StepKind.TOOL, message, name=event.name[:200])
 
 
-async def start_turn(work: Work, session: Session, turn: Turn, message: Message) -> None:
-    """Leases an input to a new turn, in one change with the turn itself."""
-    leased = replace(message.to_leased(turn.id), woken_at=message.woken_at or work.now)
-    work.put(leased)
+async def start_turn(work: Work, session: Session, turn: Turn, inputs: Sequence[Message]) -> None:
+    """Leases the inputs to a new turn, in one change with the turn itself."""
     work.put(turn)
     work.put(replace(session, last_seen=work.now))
-    work.step(StepKind.LEASED, leased, epoch=leased.epoch)
-    if message.woken_at is None:
-        work.step(StepKind.WOKEN, leased, turn=turn.id, agent=session.agent)
-    if message.intent is not Intent.INPUT:
-        await show_status(work, leased, wording.WOKEN if message.woken_at is None else "woken again")
+    for message in inputs:
+        leased = replace(message.to_leased(turn.id), woken_at=message.woken_at or work.now)
+        work.put(leased)
+        work.step(StepKind.LEASED, leased, epoch=leased.epoch)
+        if message.woken_at is None:
+            work.step(StepKind.WOKEN, leased, turn=turn.id, agent=session.agent)
+        if message.intent is not Intent.INPUT:
+            await show_status(work, leased, wording.WOKEN if message.woken_at is None else "woken again")

@@ -94,11 +94,15 @@ class Listener(Protocol):
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """`words` are a person's own, `notice` the bridge's fixed one; `embedded` are peer messages as resource
-    blocks of their own, for agents without tools. A prompt never mixes peer text into `words` or `notice`."""
+    blocks of their own, for agents without tools. A prompt never mixes peer text into `words` or `notice`.
+
+    `mode` is the agent's mode in which it runs, or else not at all: that is a `config` failure. Without it the agent is
+    in its own."""
 
     words: str | None = None
     notice: str | None = None
     embedded: Sequence[str] = ()
+    mode: str | None = None
 
     @property
     def parts(self) -> Sequence[str]:

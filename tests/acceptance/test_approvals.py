@@ -77,6 +77,20 @@ async def test_without_a_chat_a_terminal_grants_at_once(home: Home) -> None:
     assert error_of(await home.ask("career", "hello?")) == "not_permitted"
 
 
+async def test_other_rules_are_tried_on_what_was_decided(home: Home) -> None:
+    home.worker("career", {"on": "mail", "script": "say hello"})
+    home.rule("default/shell", "default/career")
+    await home.up()
+    await home.ask("career", "hello?")
+    other = home.path / "other.toml"
+    other.write_text((home.path / "tieline.toml").read_text().replace('effect = "allow"', 'effect = "ask"'))
+    done = (await home.typed("policy", "simulate", str(other), "--json")).json
+    assert (done["changed"], done["same"]) == (1, 0)
+    (shift,) = done["shifts"]
+    assert (shift["from"], shift["to"], shift["verbs"]) == ("default/shell", "default/career", ["ask", "wake"])
+    assert (shift["old"]["effect"], shift["new"]["effect"]) == ("allow", "ask")
+
+
 def error_of(ran: Ran) -> str:
     code: str = ran.json["error"]["code"]
     return code

@@ -53,6 +53,8 @@ OBJECTIONS: list[tuple[Code, dict[str, object]]] = [
     (Code.UNKNOWN_SESSION, {"visible": False}),
     (Code.NOT_PERMITTED, {"decisions": decisions(Effect.DENY)}),
     (Code.PAUSED, {"recipient": a_session(B, paused="wrong login")}),
+    (Code.TOO_LARGE, {"recipient": a_session(B, max_chars=4)}),
+    (Code.BUSY, {"busy": True}),
     (Code.DEPTH_LIMIT, {"standing": Standing(ConversationId("c1"), 7, (A, B) * 3, None)}),
     (Code.WOULD_DEADLOCK, {"circle": True}),
     (Code.CONVERSATION_BUDGET, {"conversation": Conversation(ConversationId("c1"), A, None, 24, messages=24)}),

@@ -36,7 +36,14 @@ def test_places_in_a_line_are_said_as_people_say_them(number: int, said: str) ->
 
 @pytest.mark.parametrize(
     "notice",
-    [wording.MAIL_NOTICE, wording.MAIL_NOTICE_AGAIN, wording.CONTINUATION_NOTICE, wording.EMBEDDED_NOTICE],
+    [
+        wording.MAIL_NOTICE,
+        wording.MAIL_NOTICE_SEVERAL,
+        wording.MAIL_NOTICE_AGAIN,
+        wording.MAIL_WAITS,
+        wording.CONTINUATION_NOTICE,
+        wording.EMBEDDED_NOTICE,
+    ],
 )
 def test_a_notice_in_a_prompt_is_fixed_text(notice: str) -> None:
     assert notice.startswith("[Tieline] ")
@@ -97,10 +104,13 @@ IDLE = Session(B, "B", Kind.CHAT, Source.FILE, created_at=0, agent="a")
         (replace(IDLE, rested=True), False, "stopped until its people resume it"),
         (replace(IDLE, rested=True), True, None),
         (replace(IDLE, paused="log in"), True, "paused until its people set it right"),
+        (replace(IDLE, quiet=("00:00-06:30",)), False, "quiet hours until 06:30"),
+        (replace(IDLE, quiet=("00:00-06:30",)), True, None),
     ],
 )
 def test_what_keeps_a_session_from_work_is_told(session: Session, by_person: bool, what: str | None) -> None:
-    assert wording.obstacle(session, by_person=by_person) == what
+    origin = Origin.USER if by_person else Origin.PEER
+    assert wording.obstacle(session, message(origin=origin), now=60.0) == what
 
 
 def test_a_handoff_is_said_to_wake_only_where_it_does() -> None:

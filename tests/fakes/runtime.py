@@ -52,6 +52,8 @@ class FakeAgent:
 
     async def prompt(self, prompt: Prompt, listener: Listener) -> Result:
         assert self._prompt is None, "two prompts at once"
+        if prompt.mode is not None and prompt.mode not in self._runtime.modes:
+            return Result("", "error", Failure(FailureKind.CONFIG, f"no mode {prompt.mode}"))
         self.listener = listener
         self._history = History((*self.history.prompts, digest(prompt.parts)))
         self._runtime.began(self.session, prompt)
@@ -98,7 +100,7 @@ class FakeRuntime:
     """`bridge.ports.runtime.Runtime`. Give each session its behaviour; `failing` sessions do not start,
     `forgotten` ones have lost their context, `histories` are what others replay, `defects` are raised against the
     contract, and the start of a session in `held` waits for its event, and so does the end of every agent for
-    `closing`."""
+    `closing`. Every agent offers the `modes`."""
 
     behaviours: dict[str, Behaviour] = field(default_factory=dict)
     failing: dict[str, Failure] = field(default_factory=dict)
@@ -107,6 +109,7 @@ class FakeRuntime:
     defects: dict[str, Exception] = field(default_factory=dict)
     held: dict[str, asyncio.Event] = field(default_factory=dict)
     closing: asyncio.Event | None = None
+    modes: set[str] = field(default_factory=set)
     launches: list[Launch] = field(default_factory=list)
     born: list[Process] = field(default_factory=list)
     embedding: set[str] = field(default_factory=set)

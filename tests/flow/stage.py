@@ -77,6 +77,10 @@ class Tools:
     async def receive(self, limit: int = 50) -> Received:
         return await self._exchange.receive(await self.caller(), limit)
 
+    async def told(self) -> bool:
+        """Whether the result of a tool that is called now says that mail waits."""
+        return await self._exchange.mail_waits(await self.caller())
+
     async def reply(self, message_id: str, text: str, kind: str = "answer") -> Receipt:
         return await self._exchange.reply(await self.caller(), message_id, text, kind)
 

@@ -82,6 +82,8 @@ HARMLESS = {
     "Exchange.start": "the bridge's own",
     "Exchange.begin": "the bridge's own",
     "Exchange.drain": "the bridge's own",
+    "Exchange.redeclare": "the operator's file",
+    "Exchange.mail_waits": "tells a session whether mail of its own waits",
     "Exchange.receive": "takes no name: it reads the caller's own mail",
     "Exchange.sessions": "shows what the caller may discover",
     "Exchange.status": "counts what the caller may discover",

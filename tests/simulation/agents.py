@@ -190,7 +190,7 @@ class AgentProcess:
         inputs = [one for ident in run.inputs if (one := world.archive.get(Message, ident)) is not None]
         given = [prompt.words or "", *prompt.embedded]
         for one in inputs:
-            run.acting = self._about(one)
+            run.acting = self._about(one) if len(inputs) == 1 else turn.acts_for
             if any(one.text in text for text in given):
                 world.seen.add(one.id)
                 run.shown.append(one.id)

@@ -1,14 +1,14 @@
 """What a seed says: who is there, who may do what, and what goes wrong."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from bridge.decision import Effect, Verb
 from bridge.flow.directory import Declared
 from bridge.ids import Place, SessionId
 from bridge.limits import Limits
-from bridge.session import Kind
+from bridge.session import Busy, Kind
 from policy.rules import Rule
 from policy.selectors import selector
 
@@ -42,6 +42,7 @@ class Member:
     group: str
     places: tuple[Place, ...] = ()
     agent: str | None = None
+    busy: Busy = Busy.QUEUE
 
     @property
     def handle(self) -> str:
@@ -55,6 +56,7 @@ class Member:
             agent=self.agent,
             tags=(self.group,),
             places=self.places,
+            busy=self.busy,
         )
 
 
@@ -114,7 +116,7 @@ class Scenario:
 def scenario(seed: int, *, sessions: int, messages: int, nodes: int) -> Scenario:
     """Each seed leaves some misfortunes out, so that what one of them hides is seen without it."""
     chance = random.Random(f"{seed}/scenario")
-    members = tuple(_member(number, sessions, chance) for number in range(sessions))
+    members = _busy(tuple(_member(number, sessions, chance) for number in range(sessions)), seed)
     share = chance.choice((0.0, 0.2, 0.4, 0.7))
     attended = chance.random() < 0.8
     return Scenario(
@@ -157,6 +159,15 @@ def _member(number: int, of: int, chance: random.Random) -> Member:
     if chance.random() < 0.4:
         places.clear()
     return Member(ident, group, tuple(places), agent="embedding" if chance.random() < 0.15 else "pulling")
+
+
+def _busy(members: tuple[Member, ...], seed: int) -> tuple[Member, ...]:
+    """In every third seed or so some collect what comes in a row, and some take nothing while they are at work."""
+    chance = random.Random(f"{seed}/busy")
+    if chance.random() < 0.65:
+        return members
+    ways = (Busy.QUEUE, Busy.COLLECT, Busy.COLLECT, Busy.REJECT)
+    return tuple(replace(one, busy=chance.choice(ways)) if one.agent else one for one in members)
 
 
 def _rule(sender: str, recipient: str, verbs: tuple[Verb, ...] = ALL, effect: Effect = Effect.ALLOW) -> Rule:

@@ -35,7 +35,8 @@ NOON = 1_790_000_000.5
 class MemoryExchange:
     """Sending to a session that is named after a refusal code, with `-` for `_`, is refused with that code.
 
-    `asked` is set by each question; a test answers it with `close`.
+    `asked` is set by each question; a test answers it with `close`. `waits` is whether a tool's result says that mail
+    does.
     """
 
     oversight: Any = None
@@ -59,6 +60,7 @@ class MemoryExchange:
     answers: dict[str, AnswerView] = field(default_factory=dict)
     keys: dict[str, Receipt] = field(default_factory=dict)
     lines: list[Step] = field(default_factory=list)
+    waits: bool = False
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     abandoned: asyncio.Event = field(default_factory=asyncio.Event)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
@@ -115,6 +117,9 @@ class MemoryExchange:
         self._known(message_id)
         await self.close(message_id, Answer.CANCELLED)
         return self.answers[message_id]
+
+    async def mail_waits(self, caller: Caller) -> bool:
+        return self.waits
 
     async def receive(self, caller: Caller, limit: int) -> Received:
         self.callers.append(caller)

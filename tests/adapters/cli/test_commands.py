@@ -19,9 +19,9 @@ KEYS = {
     },
     "sessions": {
         "id", "title", "kind", "activity", "live", "task", "cwd", "project", "branch", "places", "last_seen",
-        "unsettled", "reachable",
+        "unsettled", "reachable", "busy",
     },
-    "send": {"message_id", "conversation_id", "to", "state", "position", "wake", "duplicate", "depth"},
+    "send": {"message_id", "conversation_id", "to", "state", "position", "wake", "duplicate", "depth", "waits_until"},
     "ask": {"message_id", "conversation_id", "state", "answer", "reply"},
     "cancel": {"message_id", "conversation_id", "state", "answer", "reply"},
     "inbox": {
@@ -170,7 +170,7 @@ async def test_text_of_others_cannot_act_on_the_terminal(shell: Shell, exchange:
 async def test_all_pages_of_sessions_are_listed(shell: Shell, exchange: MemoryExchange) -> None:
     assert len((await shell.run("sessions", "--json")).records) == 4
     lines = (await shell.run("sessions")).out.splitlines()
-    assert lines[0].split() == ["SESSION", "KIND", "ACTIVITY", "REACHABLE", "MAIL", "PLACES", "TITLE"]
+    assert lines[0].split() == ["SESSION", "KIND", "ACTIVITY", "REACHABLE", "BUSY", "MAIL", "PLACES", "TITLE"]
     assert len({line.index("idle") for line in lines[1:]} | {lines[0].index("ACTIVITY")}) == 1
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from mcp_types import TextContent
 
+from bridge import wording
 from bridge.errors import Code
 from bridge.message import Intent, Origin
 from bridge.request import Answer
@@ -32,11 +33,31 @@ ARGUMENTS: dict[str, dict[str, object]] = {
 
 RESULTS: dict[str, set[str]] = {
     "peer_sessions": {"sessions", "next_cursor"},
-    "peer_send": {"message_id", "conversation_id", "to", "state", "position", "wake", "duplicate", "depth"},
+    "peer_send": {
+        "message_id",
+        "conversation_id",
+        "to",
+        "state",
+        "position",
+        "wake",
+        "duplicate",
+        "depth",
+        "waits_until",
+    },
     "peer_ask": {"message_id", "conversation_id", "state", "answer", "reply", "reason", "position", "note"},
     "peer_receive": {"messages", "remaining", "note"},
     "peer_ack": {"acked"},
-    "peer_reply": {"message_id", "conversation_id", "to", "state", "position", "wake", "duplicate", "depth"},
+    "peer_reply": {
+        "message_id",
+        "conversation_id",
+        "to",
+        "state",
+        "position",
+        "wake",
+        "duplicate",
+        "depth",
+        "waits_until",
+    },
     "peer_defer": {"message_id", "deferred"},
     "peer_cancel": {"message_id", "conversation_id", "state", "answer", "reply", "reason", "position", "note"},
 }
@@ -68,11 +89,28 @@ async def test_a_message_goes_out_in_the_name_of_the_token(tmp_path: Path, excha
         again = await client.call_tool("peer_send", {"to": "career", "text": "x", "intent": "inform", "wake": False})
     assert result.structured_content == {
         "message_id": "m1", "conversation_id": "c1", "to": "default/career", "state": "queued", "position": 1,
-        "wake": True, "duplicate": False, "depth": 1,
+        "wake": True, "duplicate": False, "depth": 1, "waits_until": None,
     }  # fmt: skip
     assert exchange.sends == [Send("career", "do this", Intent.REQUEST, wake=True), Send("career", "x", Intent.INFORM)]
     assert not again.is_error
     assert {(by.session, by.origin, by.bound) for by in exchange.callers} == {(DESK, Origin.PEER, True)}
+
+
+async def test_a_result_says_that_mail_waits_beside_what_the_tool_returns(
+    tmp_path: Path, exchange: MemoryExchange
+) -> None:
+    async with agent(exchange, tmp_path) as client:
+        before = await client.call_tool("peer_ack", {"message_ids": ["in1"]})
+        exchange.waits = True
+        after = await client.call_tool("peer_ack", {"message_ids": ["in1"]})
+        refused = await client.call_tool("peer_send", {"to": "busy", "text": "do this"})
+    shown: Any = after.structured_content
+    assert before.structured_content == {"acked": []}
+    assert shown == {"acked": [], "mail_waits": wording.MAIL_WAITS}
+    [content] = after.content
+    assert isinstance(content, TextContent)
+    assert json.loads(content.text) == shown
+    assert refused.is_error
 
 
 async def test_mail_is_data_with_its_origin_and_a_line_that_says_what_it_is(

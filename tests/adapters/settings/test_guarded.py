@@ -8,7 +8,7 @@ from adapters.settings.guarded import Guarded, guarded, restricted, widening
 from adapters.settings.outlook import outlook
 from bridge.decision import Circumstances, Effect, Party, Verb
 from bridge.ids import SessionId
-from bridge.session import Kind
+from bridge.session import Kind, PeerTools
 from tests.adapters.settings.conftest import Load
 
 FILE = """
@@ -29,6 +29,7 @@ verbs = ["send", "ask"]
 effect = "ask"
 """
 RULE = '[[policy.rules]]\nfrom = "default/a"\nto = "default/b"\nverbs = "send"\neffect = "allow"\n'
+WITHOUT_PERMISSION = 'agent = "desk"\npeer_tools = "deny"\npeer_mode = "plan"'
 NOW = Circumstances(1_000.0, None)
 A, B = (Party(SessionId(f"default/{handle}"), Kind.CHAT) for handle in "ab")
 
@@ -57,6 +58,12 @@ def test_a_copy_comes_back_from_json_as_it_was_but_for_the_names_of_rules(loaded
         ("users = [222]", "users = [222, 112]", []),
         ("users = [222]", "users = [223]", ["telegram.users: 223 may talk"]),
         ("chats = [-1]", "chats = []", []),
+        (
+            'agent = "desk"',
+            'agent = "desk"\npeer_tools = "inherit"\npeer_mode = "plan"',
+            ["default/front: peer_tools is inherit instead of ask"],
+        ),
+        ('agent = "desk"', 'agent = "desk"\npeer_tools = "deny"', []),
         ("chats = [-1]", "chats = [-1, -2]", ["telegram.chats: people are heard in -2"]),
         (
             "one.example",
@@ -135,3 +142,17 @@ def test_at_the_first_start_and_where_nobody_can_be_asked_the_file_holds(loaded:
     unasked = outlook(loaded(FILE + RULE), first.wanted, ask=False)
     assert (unasked.waiting, unasked.unasked) == ((), ("allow send: default/a → default/b",))
     assert unasked.policy.decide(A, B, Verb.SEND, NOW).effect is Effect.ALLOW
+
+
+def test_what_peers_may_have_an_agent_do_stays_as_narrow_as_it_was(loaded: Load) -> None:
+    narrow = loaded(FILE.replace('agent = "desk"', WITHOUT_PERMISSION))
+    wide = loaded(FILE.replace('agent = "desk"', 'agent = "desk"\npeer_tools = "inherit"'))
+    assert widening(guarded(narrow), guarded(wide)) == [
+        "default/front: peer_tools is inherit instead of deny",
+        "default/front: peer_mode is none instead of plan",
+    ]
+    (session,) = restricted(wide, guarded(narrow)).sessions
+    assert (session.peer_tools, session.peer_mode) == (PeerTools.DENY, "plan")
+    assert widening(guarded(wide), guarded(narrow)) == []
+    (session,) = restricted(narrow, guarded(wide)).sessions
+    assert (session.peer_tools, session.peer_mode) == (PeerTools.DENY, "plan")

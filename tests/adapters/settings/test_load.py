@@ -10,10 +10,11 @@ from adapters.settings.home import home_of
 from adapters.settings.load import load
 from adapters.settings.model import AgentSettings, PeerText, SessionSettings, StoreSettings, WebSettings
 from adapters.settings.presets import PRESETS
+from adapters.settings.zone import machine_zone
 from bridge.decision import Effect, Verb
 from bridge.ids import Place, SessionId
 from bridge.limits import Limits
-from bridge.session import Kind
+from bridge.session import Busy, Kind, PeerTools
 from policy.rules import Rule
 from policy.selectors import selector
 from tests.adapters.settings.conftest import Load
@@ -112,6 +113,37 @@ def test_sessions_are_read(loaded: Load) -> None:
         SessionSettings(SessionId("default/build"), "Builds", Kind.SHELL, None, None, "house", (), False, ()),
         SessionSettings(SessionId("default/laptop"), "Laptop", Kind.TERMINAL, None, None, None, (), True, ()),
     )
+
+
+def test_how_a_session_takes_mail_is_read(loaded: Load) -> None:
+    text = """
+        [agents.desk]
+        preset = "hermes"
+        [sessions.career]
+        agent = "desk"
+        busy = "steer"
+        inbox_limit = 3
+        max_chars = 200
+        reply_wake = false
+        peer_tools = "deny"
+        peer_mode = "plan"
+        hidden = true
+        quiet = ["22:00-07:00", "12:30-13:00"]
+        timezone = "Europe/Berlin"
+    """
+    (career,) = loaded(text).sessions
+    assert (career.busy, career.inbox_limit, career.max_chars, career.reply_wake) == (Busy.STEER, 3, 200, False)
+    assert (career.peer_tools, career.peer_mode, career.hidden) == (PeerTools.DENY, "plan", True)
+    assert (career.quiet, career.timezone) == (("22:00-07:00", "12:30-13:00"), "Europe/Berlin")
+
+
+def test_quiet_hours_are_those_of_the_machine_unless_told(loaded: Load, tmp_path: Path) -> None:
+    (named,) = loaded("[sessions.a]\nquiet = ['22:00-07:00']", TZ=":America/New_York").sessions
+    assert named.timezone == "America/New_York"
+    localtime = tmp_path / "localtime"
+    assert machine_zone({}, str(localtime)) is None
+    localtime.symlink_to("/usr/share/zoneinfo/Asia/Tokyo")
+    assert machine_zone({}, str(localtime)) == "Asia/Tokyo"
 
 
 def test_rules_are_read_and_named_after_their_place_in_the_file(loaded: Load) -> None:

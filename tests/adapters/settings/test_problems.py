@@ -120,11 +120,45 @@ def test_of_sessions(text: str, expected: str, problems: Problems) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["busy", "inbox_limit", "max_chars", "reply_wake", "peer_tools", "peer_mode", "hidden", "quiet"]
+    ("text", "expected"),
+    [
+        ("busy = 'queues'", "busy has the unknown way 'queues'; did you mean queue?"),
+        ("inbox_limit = 0", "inbox_limit should be more than 0; write a greater number"),
+        ("max_chars = 'many'", "max_chars should be a number; write it without quotes"),
+        ("reply_wake = 1", "reply_wake should be true or false; write one of these, without quotes"),
+        ("peer_tools = 'allow'", "peer_tools has the unknown way 'allow'; use one of ask, deny, inherit"),
+        ("peer_mode = ''", "peer_mode should be text in one line; write something, without control characters"),
+        ("hidden = 'yes'", "hidden should be true or false; write one of these, without quotes"),
+        ("quiet = '22:00-07:00'", "quiet should be a list; put it in brackets"),
+        ("quiet = ['22-7']", "quiet[0] has '22-7', which are no hours; write hours like \"22:00-07:00\""),
+        ("quiet = ['24:00-07:00']", "quiet[0] has '24:00-07:00', which are no hours; write hours like \"22:00-07:00\""),
+        (
+            "quiet = ['07:00-22:00', '21:00-07:00']\ntimezone = 'UTC'",
+            "quiet leaves no time of the day; shorten it, or write accept_wake = false",
+        ),
+        (
+            "timezone = 'Europe/Bonn'",
+            'timezone names no time zone that is known here; write one like timezone = "Europe/Berlin"',
+        ),
+        ("timezone = '../zone'", "timezone names no time zone that is known here; write one like timezone"),
+    ],
 )
-def test_a_key_that_would_silently_do_nothing_is_refused(key: str, problems: Problems) -> None:
-    (problem,) = problems(f"[sessions.a]\n{key} = 1")
-    assert problem == f"tieline.toml:2: sessions.a.{key} is not supported yet; remove it"
+def test_of_how_a_session_takes_mail(text: str, expected: str, problems: Problems) -> None:
+    (problem,) = problems(f"[agents.desk]\npreset = 'scripted'\n[sessions.a]\nagent = 'desk'\n{text}", TZ="UTC")
+    assert problem.startswith(f"tieline.toml:5: sessions.a.{expected}")
+
+
+@pytest.mark.parametrize("text", ["busy = 'collect'", "peer_tools = 'deny'", "peer_mode = 'plan'"])
+def test_a_key_that_would_silently_do_nothing_is_refused(text: str, problems: Problems) -> None:
+    (problem,) = problems(f"[sessions.a]\n{text}")
+    key = text.partition(" ")[0]
+    remedy = "remove it, or give the session an agent"
+    assert problem == f"tieline.toml:2: sessions.a.{key} is of turns, and the session has no agent; {remedy}"
+
+
+def test_quiet_hours_on_a_machine_without_a_time_zone_need_one(problems: Problems) -> None:
+    (problem,) = problems("[sessions.a]\nquiet = ['22:00-07:00']", TZ="nowhere/at-all")
+    assert problem.startswith("tieline.toml:2: sessions.a.quiet needs a time zone, and this machine does not tell")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,73 @@
+"""On which terms an agent's question for permission is put to people (DESIGN §4, `peer_tools`)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bridge.flow.ledger import Work
+from bridge.ids import Place
+from bridge.ports.runtime import Option, Question
+from bridge.quiet import clock, quiet_until
+from bridge.session import PeerTools, Session
+from bridge.turn import Turn
+
+BEHIND = "another session's message is behind it"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """`place` is where people are asked, or told that it was `denied`, and why. `by_peer` says that another session may
+    be behind the question: then nothing is allowed for longer than this once."""
+
+    place: Place | None
+    by_peer: bool = False
+    denied: str | None = None
+
+    def options(self, question: Question) -> Sequence[Option]:
+        return [one for one in question.options if not (self.by_peer and one.lasting)]
+
+
+async def terms_of(work: Work, turn: Turn, question: Question) -> Terms:
+    """A turn that a peer caused, and from then on one that has read peer mail, goes by the session's `peer_tools`."""
+    current = await work.turn(turn.id)
+    session = await work.session(turn.session)
+    if current is None or session is None:
+        return Terms(turn.place, by_peer=True, denied="its turn is over")
+    inputs = [await work.message(one) for one in turn.inputs]
+    caused = any(one is None or not one.from_person for one in inputs)
+    if not caused and not current.peer_read:
+        return Terms(turn.place, denied=_unattended(work, turn.place))
+    if session.peer_tools is PeerTools.INHERIT:
+        place = turn.place
+    else:
+        place = await _own_place(work, turn)
+    why = _denied(work, session, place, quiet=caused or session.peer_tools is not PeerTools.INHERIT)
+    terms = Terms(place, by_peer=True, denied=f"{BEHIND}{why}" if why is not None else None)
+    if terms.denied is None and not any(one.allows for one in terms.options(question)):
+        return Terms(
+            place, by_peer=True, denied=f"{BEHIND}, and the agent offers to allow it for longer than once only"
+        )
+    return terms
+
+
+def _denied(work: Work, session: Session, place: Place | None, *, quiet: bool) -> str | None:
+    """What is said after the words that a peer is behind it; None where people are asked."""
+    if session.peer_tools is PeerTools.DENY:
+        return ""
+    until = quiet_until(session.quiet, session.timezone, work.now) if quiet else None
+    if until is not None:
+        return f", and nobody is asked in the quiet hours until {clock(session, until)}"
+    unattended = _unattended(work, place)
+    return f", and {unattended}" if unattended else None
+
+
+def _unattended(work: Work, place: Place | None) -> str | None:
+    return None if work.ledger.attended(place) else "nobody attends who could allow it"
+
+
+async def _own_place(work: Work, turn: Turn) -> Place | None:
+    """Of the session's own places, the turn's where it is one of them, else the first at which people attend; never a
+    place that only the peer has."""
+    own = [one.place for one in await work.store.places(turn.session)]
+    own.sort(key=lambda place: place != turn.place)
+    served = [place for place in own if work.ledger.chat_of(place) is not None]
+    return next(filter(work.ledger.attended, served), next(iter(served), None))
