@@ -15,7 +15,7 @@ from bridge.session import Busy
 from bridge.views import Receipt
 from tests.fakes.interleaved import interleaved
 from tests.fakes.runtime import FakeAgent
-from tests.flow.stage import Stage, ident, room, session, stage
+from tests.flow.stage import Stage, ident, room, rule, session, stage
 
 CAREER = session("career", busy=Busy.REJECT)
 
@@ -87,6 +87,18 @@ async def test_a_persons_handoff_from_elsewhere_is_refused_with_a_word_at_its_pl
         await on.send("career", "first", wake=True)
         await on.say("desk", "/ask career is it?")
         await on.chat.seen(room("desk"), "refused: busy – default/career is at work")
+
+
+async def test_nothing_is_learnt_of_the_work_of_a_session_that_one_may_not_see() -> None:
+    rules = [rule("default/shell", "default/career")]
+    async with stage(CAREER, session("build", agent=None), rules=rules) as on:
+        go_on = working(on)
+        await on.send("career", "first", wake=True)
+        build = await on.shell("build")
+        at_work = await on.refused("career", caller=build, wake=True)
+        nobody = await on.refused("nobody", caller=build, wake=True)
+        assert at_work.as_json() == nobody.as_json()
+        go_on.set()
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -13,7 +13,7 @@ from adapters.sqlite.store import open_store
 from bridge.ids import MessageId, TurnId
 from bridge.ports.store import Change
 from bridge.post import Button
-from tests.contracts.entities import CAREER, TALK, message, post, request, step, turn, verdict
+from tests.contracts.entities import CAREER, DESK, TALK, message, post, request, session, step, turn, verdict
 
 
 def schema(path: Path) -> list[tuple[str, str, str]]:
@@ -74,6 +74,7 @@ def test_a_migration_that_fails_leaves_no_trace(tmp_path: Path, monkeypatch: pyt
 async def test_what_an_older_database_holds_is_there_after_its_tables_were_made_anew(tmp_path: Path) -> None:
     path = tmp_path / "tieline.db"
     kept = {
+        "sessions": session(agent="desk", tags=("office",), accept_wake=False),
         "messages": message("m-1", reason="told", epoch=2, path=(CAREER,)),
         "requests": request("m-1", parent=MessageId("m-0")),
         "turns": turn("t-1", inputs=(MessageId("m-1"),), prompt="digest", occurrence=2, epoch=3),
@@ -91,6 +92,7 @@ async def test_what_an_older_database_holds_is_there_after_its_tables_were_made_
             connection.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", [*row.values()])
     store = await open_store(path)
     try:
+        assert await store.session(DESK) == kept["sessions"]
         assert await store.message(MessageId("m-1")) == kept["messages"]
         assert await store.request(MessageId("m-1")) == kept["requests"]
         assert await store.turn(TurnId("t-1")) == kept["turns"]
