@@ -31,7 +31,8 @@ class Tapped:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads updates for the bot of that username, by the config that holds at the time. Whoever is not allowed is not read at all."""
+    """Reads updates for the bot of that username, by the config that holds at the time. Whoever is not allowed is not
+    read at all."""
 
     config: Callable[[], TelegramConfig]
     username: str
