@@ -7,23 +7,21 @@ from tests.fakes.bot_api import BotApi
 
 OPERATOR, INTRUDER = 111, 999
 READ = "tieline.toml was read again, and holds"
-HAND_ON = 'do: call peer_send {"to": "career", "text": "now"} ; say $last'
 
 
 def office(home: Home, api: BotApi | None) -> None:
-    """The front desk may not reach career; a shell may reach the front desk."""
-    home.worker("front-desk")
-    home.worker("career", {"on": "mail", "script": "say fine"})
+    """A shell may reach the front desk, and not career."""
+    home.session("front-desk")
+    home.session("career")
     home.rule("default/shell", "default/front-desk")
     if api is not None:
         api.private(OPERATOR)
         home.telegram(api, operators=[OPERATOR], chats=[])
 
 
-async def hand_on(home: Home) -> str:
-    """What the front desk gets for its attempt to hand work to career."""
-    reply: str = (await home.ask("front-desk", HAND_ON)).json["reply"]["text"]
-    return reply
+async def sent(home: Home, to: str) -> int:
+    """The exit code of an attempt to send it something."""
+    return (await home.tieline("send", to, "hello", "--intent", "inform")).code
 
 
 async def test_a_broken_file_changes_nothing_and_its_line_is_told(home: Home, api: BotApi) -> None:
@@ -36,58 +34,50 @@ async def test_a_broken_file_changes_nothing_and_its_line_is_told(home: Home, ap
     told = await api.seen(lambda sent: sent.chat == OPERATOR and "cannot be read" in sent.text, timeout=20)
     assert line in told.text
     assert line in home.stderr.read_text()
-    assert (await home.ask("front-desk", "hello")).code == 0
-    examined = {one["check"]: one for one in (await home.tieline("doctor", "--json")).lines}
-    assert examined["settings"]["text"] in line
+    assert await sent(home, "front-desk") == 0
     (home.path / "tieline.toml").write_text(whole)
     await api.seen(lambda sent: sent.edited and "it can be again" in sent.text, timeout=20)
-    assert await home.down() == 0
 
 
 async def test_a_rule_that_forbids_more_holds_without_a_restart(home: Home) -> None:
     office(home, None)
     await home.up()
-    assert (await home.ask("front-desk", "hello")).code == 0
+    assert await sent(home, "front-desk") == 0
     home.rule("default/*", "default/front-desk", effect="deny")
     home.write()
     await home.logged(READ)
-    assert (await home.ask("front-desk", "hello")).code == 77
-    home.hang_up()
-    await home.logged(READ, times=2)
+    assert await sent(home, "front-desk") == 77
 
 
 async def test_who_writes_the_file_and_restarts_gains_nothing_until_an_operator_accepts(
     home: Home, api: BotApi
 ) -> None:
     office(home, api)
+    api.private(INTRUDER)
     await home.up()
-    assert "unknown_session" in await hand_on(home)
     await home.down()
 
-    home.rule("default/front-desk", "default/career")
+    home.tables[:] = [table.replace(str([OPERATOR]), str([INTRUDER])) for table in home.tables]
     home.agent("intruder", command=["/bin/sh", "-c", "true"])
     home.session("intruder", "intruder")
-    home.tables[:] = [table.replace(str([OPERATOR]), str([INTRUDER])) for table in home.tables]
-    api.private(INTRUDER)
+    home.rule("default/shell", "default/career")
     await home.up()
     asked = await api.seen(lambda sent: "would let agents do more" in sent.text, timeout=20)
     assert asked.chat == OPERATOR
     assert "+ telegram.operators: nobody would be left of those who decide now (111)" in asked.text
     assert "+ agents.intruder: runs /bin/sh -c true" in asked.text
-    assert "+ allow discover, send, ask, wake: default/front-desk → default/career" in asked.text
-    assert "unknown_session" in await hand_on(home)
+    assert "+ allow discover, send, ask, wake: default/shell → default/career" in asked.text
+    assert await sent(home, "career") == 77
+
     accept = next(action for label, action in asked.buttons if label == "Accept")
-    pressed = api.press(asked, accept, user=INTRUDER)
+    api.press(asked, accept, user=INTRUDER)
     api.say("/help", user=INTRUDER)
     api.say("/help", user=OPERATOR)
     await api.seen(lambda sent: sent.chat == OPERATOR and "/sessions" in sent.text, timeout=20)
-    assert "ccepted" not in (api.answers.get(pressed) or "")
     assert [sent for sent in api.history if sent.chat == INTRUDER] == []
-    assert "unknown_session" in await hand_on(home)
-
-    accepted = api.press(asked, accept, user=OPERATOR)
-    assert await api.answered(accepted, timeout=20) == "Accepted."
-    assert "unknown_session" not in await hand_on(home)
+    assert await sent(home, "career") == 77
+    assert await api.answered(api.press(asked, accept, user=OPERATOR), timeout=20) == "Accepted."
+    assert await sent(home, "career") == 0
 
 
 @pytest.mark.parametrize("accept", [False, True])
@@ -98,7 +88,7 @@ async def test_a_file_without_telegram_is_no_way_around_it_but_for_a_person_at_t
     await home.up()
     await home.down()
     home.tables[:] = [table for table in home.tables if not table.startswith("[telegram]")]
-    home.rule("default/front-desk", "default/career")
+    home.rule("default/shell", "default/career")
     await home.up(*(["--accept"] if accept else []))
-    assert ("unknown_session" in await hand_on(home)) is not accept
+    assert await sent(home, "career") == (0 if accept else 77)
     assert ("No operator can be asked about it" in home.stderr.read_text()) is not accept
