@@ -21,9 +21,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         case _:
             from adapters.cli.main import main as command  # noqa: PLC0415 - light: answers in a tenth of a second
 
-            return command(
-                arguments, {"backup": _backup, "doctor": _doctor, "policy check": _policy, "policy explain": _policy}
-            )
+            looks = {f"policy {look}": _policy for look in ("check", "explain", "simulate")}
+            return command(arguments, {"backup": _backup, "doctor": _doctor, **looks})
 
 
 def _backup(options: argparse.Namespace) -> int:
