@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adapters.settings.model import Settings, TelegramSettings
+from adapters.settings.model import SessionSettings, Settings, TelegramSettings
 from bridge.decision import Effect, Verb
-from bridge.session import PeerTools
+from bridge.session import Kind, PeerTools
 from policy.rules import Rule
 from policy.selectors import Selector
 from policy.widening import widened
@@ -16,7 +16,8 @@ from policy.widening import widened
 @dataclass(frozen=True, slots=True)
 class Guarded:
     """`base_url` is None without Telegram. `commands` are those of the agents, by their names; `peer_tools` and
-    `peer_modes` are those of the sessions that have others than the default, by their ids."""
+    `peer_modes` are those of the sessions that have others than the default, by their ids. `labels` are those by which
+    rules may name a session (`tag:office`, `kind:chat`)."""
 
     rules: tuple[Rule, ...]
     operators: frozenset[int]
@@ -26,6 +27,8 @@ class Guarded:
     commands: Mapping[str, tuple[str, ...]]
     peer_tools: Mapping[str, PeerTools] = field(default_factory=dict)
     peer_modes: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    confirm_in_chat: bool = True
 
     def to_json(self) -> dict[str, Any]:
         """The same for rules that say the same: neither their names nor their lines are in it."""
@@ -38,6 +41,8 @@ class Guarded:
             "commands": {name: list(command) for name, command in sorted(self.commands.items())},
             "peer_tools": {session: tools.value for session, tools in sorted(self.peer_tools.items())},
             "peer_modes": dict(sorted(self.peer_modes.items())),
+            "labels": {session: sorted(labels) for session, labels in sorted(self.labels.items())},
+            "confirm_in_chat": self.confirm_in_chat,
         }
 
     @classmethod
@@ -51,6 +56,8 @@ class Guarded:
             commands={name: tuple(command) for name, command in copy["commands"].items()},
             peer_tools={session: PeerTools(tools) for session, tools in copy["peer_tools"].items()},
             peer_modes=copy["peer_modes"],
+            labels={session: frozenset(labels) for session, labels in copy["labels"].items()},
+            confirm_in_chat=copy["confirm_in_chat"],
         )
 
 
@@ -65,6 +72,8 @@ def guarded(settings: Settings) -> Guarded:
         commands={name: agent.command for name, agent in settings.agents.items()},
         peer_tools={one.id: one.peer_tools for one in settings.sessions if one.peer_tools is not PeerTools.ASK},
         peer_modes={one.id: one.peer_mode for one in settings.sessions if one.peer_mode is not None},
+        labels={one.id: _labels(one) for one in settings.sessions},
+        confirm_in_chat=settings.confirm_in_chat,
     )
 
 
@@ -76,6 +85,7 @@ def widening(accepted: Guarded, wanted: Guarded) -> list[str]:
         *_connection(accepted, wanted),
         *_commands(accepted, wanted),
         *_behind_peers(accepted, wanted),
+        *_labelled(accepted, wanted),
         *widened(accepted.rules, wanted.rules),
     ]
 
@@ -91,14 +101,22 @@ def restricted(settings: Settings, accepted: Guarded) -> Settings:
             for name, agent in settings.agents.items()
             if name in accepted.commands
         },
-        sessions=tuple(
-            replace(
-                one,
-                peer_tools=min(one.peer_tools, _tools(accepted, one.id), key=_GENEROSITY.index),
-                peer_mode=accepted.peer_modes.get(one.id, one.peer_mode),
-            )
-            for one in settings.sessions
-        ),
+        sessions=tuple(_held_to(one, accepted) for one in settings.sessions),
+        confirm_in_chat=settings.confirm_in_chat or accepted.confirm_in_chat,
+    )
+
+
+def _held_to(session: SessionSettings, accepted: Guarded) -> SessionSettings:
+    """A new session has no label yet by which a rule could name it, but for its kind."""
+    labels = accepted.labels.get(session.id, frozenset())
+    project = next((one.partition(":")[2] for one in labels if one.startswith("project:")), None)
+    return replace(
+        session,
+        kind=next((Kind(one.partition(":")[2]) for one in labels if one.startswith("kind:")), session.kind),
+        project=project,
+        tags=tuple(sorted(one.partition(":")[2] for one in labels if one.startswith("tag:"))),
+        peer_tools=min(session.peer_tools, _tools(accepted, session.id), key=_GENEROSITY.index),
+        peer_mode=accepted.peer_modes.get(session.id, session.peer_mode),
     )
 
 
@@ -157,6 +175,27 @@ def _behind_peers(accepted: Guarded, wanted: Guarded) -> Iterator[str]:
     for session, mode in accepted.peer_modes.items():
         if wanted.peer_modes.get(session) != mode:
             yield f"{session}: peer_mode is {wanted.peer_modes.get(session, 'none')} instead of {mode}"
+
+
+def _labels(session: SessionSettings) -> frozenset[str]:
+    project = [f"project:{session.project}"] if session.project is not None else []
+    return frozenset({f"kind:{session.kind}", *project, *(f"tag:{tag}" for tag in session.tags)})
+
+
+def _labelled(accepted: Guarded, wanted: Guarded) -> Iterator[str]:
+    """A label counts where a rule names it: a session gains by one that an allow names, and by losing one that a deny
+    does."""
+    named = {each for rule in (*accepted.rules, *wanted.rules) for each in (*rule.senders, *rule.recipients)}
+    for session, labels in sorted(wanted.labels.items()):
+        earlier = accepted.labels.get(session)
+        if earlier is None:
+            changed = {label for label in labels & named if not label.startswith("kind:")}
+        else:
+            changed = set((labels ^ earlier) & named)
+        if changed:
+            yield f"{session}: {', '.join(sorted(changed))} {'is' if len(changed) == 1 else 'are'} new or gone there"
+    if accepted.confirm_in_chat and not wanted.confirm_in_chat:
+        yield "policy.confirm_in_chat: what a terminal approves or grants holds without a word in the chat"
 
 
 def _listed(numbers: frozenset[int]) -> str:

@@ -156,3 +156,33 @@ def test_what_peers_may_have_an_agent_do_stays_as_narrow_as_it_was(loaded: Load)
     assert widening(guarded(wide), guarded(narrow)) == []
     (session,) = restricted(narrow, guarded(wide)).sessions
     assert (session.peer_tools, session.peer_mode) == (PeerTools.DENY, "plan")
+
+
+BY_LABEL = '[[policy.rules]]\nfrom = "tag:office"\nto = "tag:office"\nverbs = "ask"\neffect = "allow"\n'
+
+
+@pytest.mark.parametrize(
+    ("label", "lines"),
+    [
+        ('tags = ["office"]', ["default/front: tag:office is new or gone there"]),
+        ('tags = ["garden"]', []),
+        ('project = "house"', []),
+    ],
+)
+def test_a_label_is_wider_where_a_rule_names_it(loaded: Load, label: str, lines: list[str]) -> None:
+    before, after = FILE + BY_LABEL, FILE.replace('agent = "desk"', f'agent = "desk"\n{label}') + BY_LABEL
+    accepted = guarded(loaded(before))
+    assert widening(accepted, guarded(loaded(after))) == lines
+    (session,) = restricted(loaded(after), accepted).sessions
+    assert (session.tags, session.project) == ((), None)
+    assert widening(guarded(loaded(after)), accepted) == lines  # as an allow may be left behind, so may a deny
+
+
+def test_a_terminals_word_is_not_enough_before_an_operator_has_said_so(loaded: Load) -> None:
+    before = FILE
+    after = FILE.replace("[[policy.rules]]", "[policy]\nconfirm_in_chat = false\n[[policy.rules]]")
+    accepted = guarded(loaded(before))
+    (line,) = widening(accepted, guarded(loaded(after)))
+    assert "confirm_in_chat" in line
+    assert restricted(loaded(after), accepted).confirm_in_chat
+    assert widening(guarded(loaded(after)), accepted) == []
