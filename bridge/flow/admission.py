@@ -27,7 +27,7 @@ from bridge.views import Receipt, Send
 
 def _on_behalf(turn: Turn | None, send: Send) -> MessageId | None:
     """For which input a request is made. In a turn with several, the agent says so by `in_reply_to`."""
-    if turn is None or turn.acts_for is not None:
+    if turn is None or turn.acts_for is not None or len(turn.inputs) == 1:
         return turn.acts_for if turn else None
     return next((one for one in turn.inputs if one == send.in_reply_to), None)
 

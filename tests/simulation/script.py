@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from bridge.errors import Code, Refused
+from bridge.ids import MessageId
 from bridge.message import Intent
 from bridge.ports.runtime import Option, Prompt, Question, Result, Text, ToolBegun, ToolEnded
 from bridge.request import NO_REPLY_TEXT
@@ -103,7 +104,7 @@ class Script:
         in_reply_to = self._one_of([mail.message_id for mail in self._mail], chance=0.3)
         send = Send(
             to=self._somebody(),
-            text=self._text(),
+            text=self._text(in_reply_to),
             intent=intent,
             wake=self._chance.random() < 0.8,
             in_reply_to=in_reply_to,
@@ -219,10 +220,14 @@ class Script:
     def _answer(self, about: str | None) -> str:
         return f"for={about} by={self._process.session} {self._text()}"
 
-    def _text(self) -> str:
+    def _text(self, in_reply_to: str | None = None) -> str:
+        """Of several inputs it is about the one that it goes on from."""
         text = f"peer said {self._process.process.pid}.{self._chance.getrandbits(40):x}"
         run = self._process.run
-        self._world.meant[text] = run.acting if run is not None else None
+        about = run.acting if run is not None else None
+        if run is not None and about is None and len(run.inputs) > 1 and in_reply_to in run.inputs:
+            about = MessageId(in_reply_to or "")
+        self._world.meant[text] = about
         return text
 
     def _somebody(self) -> str:
