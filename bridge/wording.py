@@ -117,19 +117,21 @@ HELD = "held until a person at its place approves it"
 _ASKED_CHARS = 1_200
 
 
-def approval_asked(held: Sequence[Message], wish: str | None = None) -> str:
-    """Who wants what of whom: the messages in their order, and for each the conversation that it is of."""
+def approval_asked(held: Sequence[Message], wish: str | None = None, *, more: int = 0) -> str:
+    """Who wants what of whom: the messages in their order, and for each the conversation that it is of. `more` wait
+    behind them."""
     first = held[0]
     wants = sorted({word for message in held for word in _wants(message)})
     head = f"{handle_of(first.sender)} → {handle_of(first.recipient)} needs your approval ({', '.join(wants)})"
-    room = max(200, _ASKED_CHARS // len(held))
+    room = max(100, _ASKED_CHARS // len(held))
     several = len(held) > 1
     told = [
         f"{f'{number}. ' if several else ''}“{_set_in(message.text, room)}”\n"
         f"  depth {message.depth}, conversation {message.conversation}"
         for number, message in enumerate(held, 1)
     ]
-    return "\n".join([head, *told, *([f"· {wish}"] if wish else [])])
+    behind = [f"· {counted(more, 'more message')} of the same pair come after these"] if more else []
+    return "\n".join([head, *told, *behind, *([f"· {wish}"] if wish else [])])
 
 
 def grant_line(grant: GrantView) -> str:

@@ -16,6 +16,9 @@ from bridge.message import Message
 from bridge.post import Button, PostKind
 from bridge.trace import StepKind
 
+_AT_ONCE = 12
+"""How many messages one question shows, and so how many a button decides about: a post holds no more."""
+
 
 async def hold(work: Work, message: Message) -> None:
     """Asks the operators of the recipient's place about a message that is put as held in this change."""
@@ -81,18 +84,18 @@ async def attended_place(work: Work, session: SessionId) -> Place | None:
 
 
 async def _ask(work: Work, approval: Approval, held: list[Message]) -> None:
-    last = held[-1].id
+    shown = held[:_AT_ONCE]
+    last = shown[-1].id
     buttons = (
         Button("Approve once", f"ok:{last}"),
         Button("This conversation", f"okc:{last}"),
         Button("Always for this pair", f"okp:{last}"),
         Button("Deny", f"no:{last}"),
     )
-    content = json.loads(approval.content)
-    text = wording.approval_asked(held, content.get("wish"))
-    await work.show(
-        f"approval:{approval.id}", content["place"], PostKind.NOTICE, text, buttons=buttons, session=held[0].recipient
-    )
+    content, key = json.loads(approval.content), f"approval:{approval.id}"
+    text = wording.approval_asked(shown, content.get("wish"), more=len(held) - len(shown))
+    session = shown[-1].recipient
+    await work.show(key, content["place"], PostKind.NOTICE, text, buttons=buttons, session=session)
 
 
 def _about(message: Message) -> str:

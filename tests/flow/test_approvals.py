@@ -139,6 +139,18 @@ async def test_a_burst_of_one_pair_is_one_question_and_a_button_decides_what_it_
         assert rest.buttons
 
 
+async def test_of_many_a_question_shows_a_dozen_and_its_buttons_decide_about_no_more() -> None:
+    async with stage(CAREER, rules=ASKS) as on:
+        sent = [await on.send("career", f"number {n} {'x' * 500}", wake=False) for n in range(15)]
+        asked = await on.chat.seen(PLACE, "3 more messages of the same pair")
+        assert ("12. “number 11" in asked.text, "number 12" in asked.text) == (True, False)
+        assert len(asked.text) < 3_000
+        await on.press("career", "Approve once")
+        states = [(await on.message(one.message_id)).state for one in sent]
+        assert states == [State.QUEUED] * 12 + [State.HELD] * 3
+        await on.chat.seen(PLACE, "1. “number 12")
+
+
 async def test_it_is_decided_once_from_whichever_surface() -> None:
     async with stage(CAREER, rules=ASKS, confirm_in_chat=False) as on:
         receipt = await on.send("career", "now?", wake=False)
