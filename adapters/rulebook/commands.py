@@ -1,24 +1,23 @@
 """`tieline policy check`, `explain` and `simulate`."""
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from time import time
-from typing import Any
 
 from adapters.cli import exits, output
-from adapters.cli.connection import Connection, quoted, socket_path
+from adapters.cli.connection import Dropped, NoBridge
 from adapters.cli.plain import visible
+from adapters.rulebook.running import Running
 from adapters.rulebook.sessions import named, parties
 from adapters.settings.home import home_of
 from adapters.settings.load import checked, drafted
 from adapters.settings.model import Settings
 from adapters.settings.problems import SettingsError
-from bridge.decision import Circumstances, Effect, Verb, Verdict
+from bridge.decision import Circumstances, Verb
 from bridge.errors import Code, Refused
-from bridge.ids import SessionId
-from bridge.message import Origin
+from bridge.grant import Grant
 from policy import as_json, as_text
 from policy.check import Level
 from policy.check import check as findings_of
@@ -57,14 +56,21 @@ def check(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
 
 def explain(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    """By the file alone: what people have granted at run time is known to a running bridge."""
+    """By the file, and where that is the home's own by what a running bridge knows beside it: what people have granted,
+    and the sessions that were made at run time."""
     settings = _settings(options.file, environ)
-    known = parties(settings)
+    known, grants = parties(settings), list[Grant]()
+    if options.file is None:
+        try:
+            running = Running(environ)
+            known, grants = {**running.parties(), **known}, running.grants()
+        except (NoBridge, Dropped, Refused) as error:
+            output.note(f"by the file alone, for what people have granted is not known: {error}")
     sender, recipient = (named(text, settings.profile, known) for text in (options.sender, options.recipient))
     if sender.id == recipient.id:
         raise Refused(Code.SELF_SEND, f"{sender.id} sends nothing to itself")
-    no_grant_counts = Circumstances(0.0, None)
-    told = explanation_of(settings.rules, (), sender, recipient, _verb(options.verb), no_grant_counts)
+    around = Circumstances(time(), None)
+    told = explanation_of(settings.rules, grants, sender, recipient, _verb(options.verb), around)
     if options.json:
         output.record(as_json.explanation(told))
     else:
@@ -76,45 +82,13 @@ def explain(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 def simulate(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """What other rules would have said of what the running bridge has decided lately. Raises `NoBridge`."""
     now, then = _settings(None, environ), drafted(Path(options.file), environ)
-    done = simulation_of(_recorded(environ, options.since), parties(now).values(), now.rules, then.rules)
+    done = simulation_of(Running(environ).decided(options.since), parties(now).values(), now.rules, then.rules)
     if options.json:
         output.record(as_json.simulation(done))
     else:
         for line in as_text.simulation(done):
             output.say(visible(line))
     return exits.OK
-
-
-def _recorded(environ: Mapping[str, str], since_s: float) -> Iterator[Verdict]:
-    """The newest first."""
-    bridge = Connection(socket_path(environ), environ.get("TIELINE_TOKEN") or None, environ.get("TIELINE_SESSION"))
-    begin, before = time() - since_s, ""
-    while True:
-        page = bridge.get("/v1/audit?limit=200" + (f"&before={quoted(before)}" if before else ""))
-        for record in page["records"]:
-            if datetime.fromisoformat(record["at"]).timestamp() < begin:
-                return
-            if record["what"] == "decision":
-                yield _verdict(record)
-        if page["next_before"] is None:
-            return
-        before = page["next_before"]
-
-
-def _verdict(record: Mapping[str, Any]) -> Verdict:
-    detail = record["detail"]
-    return Verdict(
-        id=record["id"],
-        at=datetime.fromisoformat(record["at"]).timestamp(),
-        sender=SessionId(detail["from"]),
-        recipient=detail["to"],
-        origin=Origin(record["origin"]),
-        verbs=tuple(detail["verbs"]),
-        effect=Effect(detail["effect"]),
-        rule=detail["rule"],
-        reason=detail["reason"],
-        code=Code(detail["code"]) if "code" in detail else None,
-    )
 
 
 _LOOKS: dict[str, Callable[[argparse.Namespace, Mapping[str, str]], int]] = {

@@ -71,6 +71,8 @@ async def test_without_a_chat_a_terminal_grants_at_once(home: Home) -> None:
     assert paused.json["paused"]
     assert (await home.ask("career", "hello?", timeout=0.2)).json["answer"] == "open"
     await home.typed("policy", "resume")
+    told = (await home.typed("policy", "explain", "shell", "career", "ask", "--json")).json
+    assert (told["effect"], told["rule"]) == ("allow", f"grant:{granted.json['id']}")
     listed = (await home.typed("policy", "list", "--json")).lines
     assert [one["id"] for one in listed] == [granted.json["id"]]
     await home.typed("policy", "revoke", granted.json["id"])
