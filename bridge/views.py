@@ -130,6 +130,7 @@ class GrantView:
     scope: Scope
     conversation_id: str | None
     by: str
+    via: str
     given_at: float
     expires_at: float | None
     waits_for: tuple[str, ...] = ()
@@ -168,7 +169,8 @@ class SessionView:
 
 @dataclass(frozen=True, slots=True)
 class StatusView:
-    """`telegram` is None where none is configured. Ages are in seconds."""
+    """`telegram` is None where none is configured. Ages are in seconds. `paused_by` has stopped all traffic between
+    agents."""
 
     pid: int
     version: str
@@ -180,3 +182,4 @@ class StatusView:
     turns: int
     queued: int
     oldest_queued_s: float | None
+    paused_by: str | None = None

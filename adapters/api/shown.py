@@ -136,6 +136,7 @@ class StatusShown(Shown):
     turns: int
     queued: int
     oldest_queued_s: float | None
+    paused_by: str | None
     nodes: list[Any] = []
 
 
@@ -177,6 +178,7 @@ class GrantShown(Shown):
     scope: str
     conversation_id: str | None
     by: str
+    via: str
     given_at: Time
     expires_at: Time | None
     waits_for: list[str]
@@ -208,6 +210,8 @@ class RecordShown(Shown):
         subject: str | None
         if isinstance(record, Act):
             detail = {**record.detail, "via": record.via}
+            if isinstance(until := detail.get("expires_at"), float):
+                detail["expires_at"] = rfc3339(until)
             what, by, subject = record.act.value, record.by, record.subject
         else:
             what, by, subject = "decision", record.person or record.sender, record.message

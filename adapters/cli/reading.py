@@ -26,7 +26,10 @@ def lasted(seconds: float) -> str:
 
 def status(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     waiting = found["oldest_queued_s"]
+    by = found.get("paused_by")
+    paused = f"paused by {by}: tieline policy resume lets them go on" if by else None
     return [
+        *([("agents", paused)] if paused else []),
         ("bridge", f"{found['version']}, pid {found['pid']}, up {lasted(found['uptime_s'])}"),
         ("profile", found["profile"]),
         ("store", found["store"]),

@@ -60,7 +60,7 @@ def _grant(one: Mapping[str, Any]) -> Grant:
         effect=Effect(one["effect"]),
         scope=Scope(one["scope"]),
         by=one["by"],
-        via="",
+        via=one["via"],
         given_at=_time(one["given_at"]),
         expires_at=_time(one["expires_at"]) if one["expires_at"] is not None else None,
         conversation=ConversationId(one["conversation_id"]) if one["conversation_id"] is not None else None,

@@ -348,4 +348,5 @@ class Exchange:
             turns=turns,
             queued=queued,
             oldest_queued_s=round(now - oldest, 3) if oldest is not None else None,
+            paused_by=(await self._ledger.regime()).paused_by,
         )

@@ -116,6 +116,7 @@ class Oversight:
                 scope=scope,
                 conversation_id=conversation,
                 by=approval.by,
+                via=caller.session,
                 given_at=approval.opened_at,
                 expires_at=None,
                 waits_for=tuple(self._proposals.places()[:1]),
@@ -250,6 +251,7 @@ def _granted(grant: Grant) -> GrantView:
         scope=grant.scope,
         conversation_id=grant.conversation,
         by=grant.by,
+        via=grant.via,
         given_at=grant.given_at,
         expires_at=grant.expires_at,
     )

@@ -25,6 +25,7 @@ def test_a_time_has_one_unit(seconds: float, told: str) -> None:
 
 def test_a_status_says_that_nothing_waits_and_what_does() -> None:
     assert dict(reading.status(STATUS))["queued"] == "0"
+    assert reading.status({**STATUS, "paused_by": "telegram:111"})[0][1].startswith("paused by telegram:111")
     assert dict(reading.status({**STATUS, "queued": 2, "oldest_queued_s": 75.0}))["queued"] == "2, the oldest for 1 min"
 
 
