@@ -52,6 +52,8 @@ INVARIANTS: dict[str, tuple[str, ...]] = {
         "flow/test_admission.py::test_a_refused_request_leaves_its_decision_and_nothing_else",
         "flow/test_replies.py::test_a_reply_needs_no_rule_back_and_its_decision_names_the_grant",
         "flow/test_people.py::test_an_explicit_deny_holds_for_people_too",
+        "flow/test_paths.py::test_who_may_not_is_refused_leaves_everything_as_it_was_and_is_in_the_audit",
+        "flow/test_approvals.py::test_it_is_held_shown_and_delivered_once_an_operator_approves",
     ),
     "7. Origin and sender are stamped by the channel; peer text is never its user's words": (
         "acceptance/test_topics.py::test_a_message_in_one_topic_wakes_another_and_its_answer_comes_back",
