@@ -23,6 +23,11 @@ class Caller:
     person: str | None = None
     operator: bool = False
 
+    @property
+    def name(self) -> str:
+        """Who it is, for records and for people: the person, else the session."""
+        return self.person or self.session
+
 
 class Descent(Enum):
     """Where a process comes from that asks, and above which no agent is known."""

@@ -2,10 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from bridge.message import Intent
 from bridge.views import Send
+from policy.selectors import BadSelector, selector
 
 
 def _sound(text: str) -> str:
@@ -102,3 +103,14 @@ class GrantBody(Body):
     effect: Literal["allow", "deny"] = "allow"
     conversation_id: Ident | None = None
     life_s: float | None = Field(None, gt=0, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _names_sessions(self) -> "GrantBody":
+        """Of this scope both sides are selectors, as in a rule. Those of the others are looked up by the core."""
+        if self.scope == "always":
+            for text in (self.sender, self.to):
+                try:
+                    selector(text)
+                except BadSelector as error:
+                    raise ValueError(f"{error}: {error.remedy}") from None
+        return self

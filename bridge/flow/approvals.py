@@ -25,9 +25,6 @@ from bridge.message import Intent, Message, Outcome, State, in_line
 from bridge.ports.store import InboxRoom
 from bridge.trace import StepKind
 
-SCOPES = (Scope.ONCE, Scope.CONVERSATION, Scope.PAIR)
-"""What an approval can be for."""
-
 _NOT_NOW = frozenset({Code.INBOX_FULL, Code.PAUSED, Code.BUSY})
 """What keeps a message from going on for a while only: it stays held, and can be approved again."""
 
@@ -77,7 +74,7 @@ class Approvals:
                 return Decided(message, _over(message))
             for one in await _chosen(work, message, with_earlier):
                 work.act(ActKind.DENIED, by, one.id, sender=one.sender, to=one.recipient)
-                await settle(work, one, Outcome.REFUSED, reason=f"denied by {_name(by)}", by=_name(by))
+                await settle(work, one, Outcome.REFUSED, reason=f"denied by {by.name}", by=by.name)
             return Decided(await work.message(message.id) or message, "Denied.")
 
         return await self._ledger.do(body)
@@ -134,16 +131,16 @@ class Approvals:
             raise refused
         work.act(ActKind.APPROVED, by, message.id, scope=scope.value, sender=message.sender, to=message.recipient)
         if refused is not None:
-            reason = f"approved by {_name(by)}, but {refused.reason}"
-            await settle(work, message, Outcome.REFUSED, reason=reason, by=_name(by))
+            reason = f"approved by {by.name}, but {refused.reason}"
+            await settle(work, message, Outcome.REFUSED, reason=reason, by=by.name)
             return False
         released = message.approved(work.now, expires_at=await _life_ends(work, message))
         work.put(released)
         work.check(InboxRoom(message.recipient, work.limits.inbox))
-        work.step(StepKind.DECISION, released, effect=Effect.ALLOW.value, rule=_rule(message), approved_by=_name(by))
+        work.step(StepKind.DECISION, released, effect=Effect.ALLOW.value, rule=_rule(message), approved_by=by.name)
         self._record(work, by, message)
-        await let_go(work, message, wording.APPROVED[scope].rstrip("."), _name(by))
-        await show_status(work, message, f"approved by {_name(by)}")
+        await let_go(work, message, wording.APPROVED[scope].rstrip("."), by.name)
+        await show_status(work, message, f"approved by {by.name}")
         await enter(work, released, parties, self._lanes, position=await _position(work, released))
         work.then(lambda: work.wake.at(released.expires_at))
         return True
@@ -159,7 +156,7 @@ class Approvals:
                 verbs=tuple(verb.value for verb in _verbs([message])),
                 effect=Effect.ALLOW,
                 rule=_rule(message),
-                reason=f"approved by {_name(by)}",
+                reason=f"approved by {by.name}",
                 message=message.id,
                 cause=message.cause,
                 conversation=message.conversation,
@@ -229,7 +226,3 @@ def _over(message: Message) -> str:
 
 def _rule(message: Message) -> str:
     return f"approval:{message.id}"
-
-
-def _name(by: Caller) -> str:
-    return by.person or by.session

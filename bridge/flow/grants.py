@@ -44,7 +44,7 @@ class Grants:
             if grant is None or not grant.live(work.now):
                 remedy = "See those that hold: tieline policy list, or /policy."
                 raise Refused(Code.INVALID_REQUEST, f"no grant {ident[:60]} holds", remedy=remedy)
-            revoked = grant.revoked(work.now, _name(by))
+            revoked = grant.revoked(work.now, by.name)
             work.put(revoked)
             work.put_regime(await work.regime())
             work.act(ActKind.REVOKED, by, grant.id, sender=grant.sender, to=grant.recipient)
@@ -73,7 +73,7 @@ async def give(
         verbs=tuple(dict.fromkeys(verbs)),
         effect=effect,
         scope=scope,
-        by=_name(by),
+        by=by.name,
         via=by.place or by.session,
         given_at=work.now,
         expires_at=work.now + life_s if life_s is not None else None,
@@ -93,7 +93,3 @@ async def give(
         expires_at=grant.expires_at,
     )
     return grant
-
-
-def _name(by: Caller) -> str:
-    return by.person or by.session

@@ -201,7 +201,7 @@ class Work:
                 id=self.new_id(),
                 at=self.now,
                 act=kind,
-                by=caller.person or caller.session,
+                by=caller.name,
                 origin=caller.origin,
                 via=caller.place or caller.session,
                 subject=subject,

@@ -102,7 +102,7 @@ class Oversight:
             "life_s": life_s,
         }
         if effect is Effect.ALLOW and self._must_wait(caller):
-            text = wording.grant_proposed(sender, recipient, verbs, scope, life_s, caller.person or caller.session)
+            text = wording.grant_proposed(sender, recipient, verbs, scope, life_s, caller.name)
             about = f"allow {sender} → {recipient}: {', '.join(verbs)} ({scope})"
             approval = await self._proposals.propose(
                 caller, Subject.GRANT, about, content, text, self._ledger.limits.held_life_s
@@ -209,7 +209,7 @@ async def _give_proposed(work: Work, by: Caller, content: Mapping[str, Any]) -> 
 async def _pause(work: Work, by: Caller) -> RegimeView:
     regime = await work.regime()
     if not regime.paused:
-        regime = replace(regime, paused_at=work.now, paused_by=by.person or by.session)
+        regime = replace(regime, paused_at=work.now, paused_by=by.name)
         work.put_regime(regime)
         work.act(ActKind.PAUSED, by, regime.id)
     return RegimeView(regime.paused, regime.paused_by, regime.paused_at)

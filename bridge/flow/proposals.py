@@ -50,7 +50,7 @@ class Proposals:
                 subject=subject,
                 about=about,
                 content=json.dumps(content),
-                by=by.person or by.session,
+                by=by.name,
                 opened_at=work.now,
                 expires_at=work.now + life_s if life_s is not None else None,
             )
@@ -75,7 +75,7 @@ class Proposals:
                 raise Refused(Code.UNKNOWN_MESSAGE, "that is not known any more")
             if not approval.open:
                 return _over(approval)
-            name = by.person or by.session
+            name = by.name
             outcome = "accepted" if accepted else "refused"
             work.put(approval.closed(work.now, outcome, name))
             work.act(ActKind.APPROVED if accepted else ActKind.DENIED, by, approval.id, what=approval.subject.value)

@@ -67,6 +67,9 @@ async def test_without_a_chat_a_terminal_grants_at_once(home: Home) -> None:
     granted = await home.typed("policy", "allow", "shell", "career", "--for", "1h", "--json")
     assert (granted.json["effect"], granted.json["waits_for"]) == ("allow", [])
     assert (await home.ask("career", "hello?")).json["reply"]["text"] == "hello"
+    wrong = await home.typed("policy", "allow", "everybody", "tag:office", "--scope", "always", "--json")
+    assert (wrong.code, error_of(wrong)) == (64, "invalid_request")
+    assert "everybody/*" in wrong.json["error"]["reason"]
     paused = await home.typed("policy", "pause", "--json")
     assert paused.json["paused"]
     assert (await home.ask("career", "hello?", timeout=0.2)).json["answer"] == "open"

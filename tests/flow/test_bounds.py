@@ -250,3 +250,16 @@ async def test_a_single_send_of_a_shell_has_only_what_it_replies_to_as_its_cause
         assert (await on.send("other", "anew", caller=tool)).depth == 1
         named = await on.send("other", "on", caller=tool, in_reply_to=asked.message_id)
         assert (named.depth, named.conversation_id) == (2, asked.conversation_id)
+
+
+async def test_the_sessions_of_a_profile_send_so_many_messages_a_day_and_people_are_not_counted() -> None:
+    async with stage(session("a"), session("b"), limits=loose(profile_messages_day=2)) as on:
+        person = await on.shell("shell", Origin.USER)
+        await on.send("a", "of a person", caller=person, wake=False)
+        for to in ("a", "b"):
+            await on.send(to, "of a program", wake=False)
+        refused = await on.refused("a", "one more", wake=False)
+        assert (refused.code, refused.rule) == (Code.RATE_LIMITED, "limits.profile_messages_day")
+        await on.send("a", "of a person again", caller=person, wake=False)
+        await on.clock.advance(86_400)
+        await on.send("a", "on the next day", wake=False)
