@@ -15,7 +15,6 @@ from adapters import acp
 from adapters.acp import AcpRuntime, AgentSpec, Times
 from adapters.api.server import ControlServer
 from adapters.mcp import server as mcp
-from adapters.settings.declared import declared
 from adapters.settings.guarded import Guarded
 from adapters.settings.home import BALLAST, DATABASE, SETTINGS_FILE
 from adapters.settings.load import again
@@ -101,7 +100,7 @@ async def bridge(
         if alone:
             acp.adopt()
         async with exchange, asyncio.TaskGroup() as serving:
-            await exchange.start(declared(settings.sessions))
+            await exchange.start(settings.sessions)
             await revisions.begin()
             served = serving.create_task(control.serve())
             accepting = serving.create_task(control.accepting.wait())

@@ -124,7 +124,7 @@ def _permitted(facts: Facts) -> Refused | None:
         if decision.effect is Effect.ASK:
             reason = f"{reason}; a person would have to approve it, and nobody attends"
         return Refused(code, reason, rule=decision.rule)
-    if Verb.WAKE in facts.decisions and facts.recipient is not None and not facts.recipient.accept_wake:
+    if Verb.WAKE in facts.decisions and facts.recipient is not None and not facts.recipient.habits.accept_wake:
         return Refused(Code.WAKE_NOT_PERMITTED, f"{facts.recipient.id} takes no handoffs", rule="accept_wake")
     return None
 
@@ -140,7 +140,7 @@ def _able(facts: Facts) -> Refused | None:
 
 def _sized(facts: Facts, send: Send) -> Refused | None:
     """What the recipient takes at most is its own: nothing of it shows before it may be seen and written to."""
-    limit = facts.recipient.max_chars if facts.recipient is not None else None
+    limit = facts.recipient.habits.max_chars if facts.recipient is not None else None
     if facts.recipient is not None and limit is not None and len(send.text) > limit:
         what = f"the text has {len(send.text)} characters; {facts.recipient.id} takes {limit} at most"
         return Refused(Code.TOO_LARGE, what, rule="max_chars")
@@ -157,7 +157,7 @@ def _idle(facts: Facts) -> Refused | None:
 
 def inbox_room(recipient: Session, limits: Limits) -> int:
     """How many unsettled messages a session's inbox takes."""
-    return limits.inbox if recipient.inbox_limit is None else min(limits.inbox, recipient.inbox_limit)
+    return limits.inbox if recipient.habits.inbox_limit is None else min(limits.inbox, recipient.habits.inbox_limit)
 
 
 def admit(caller: Caller, send: Send, facts: Facts, limits: Limits) -> Refused | Decision:

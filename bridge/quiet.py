@@ -54,14 +54,19 @@ def quiet_until(every: tuple[str, ...], timezone: str, now: float) -> float | No
 def kept_until(session: Session, message: Message, now: float) -> float | None:
     """Until when the session's quiet hours keep a message waiting; None where they do not. What keeps is that it is a
     peer's handoff: a person's word, the answers to the session's own requests and notices never wait for them."""
-    if not session.quiet or not message.wake or message.origin is not Origin.PEER or message.intent is Intent.REPLY:
+    if (
+        not session.habits.quiet
+        or not message.wake
+        or message.origin is not Origin.PEER
+        or message.intent is Intent.REPLY
+    ):
         return None
-    return quiet_until(session.quiet, session.timezone, now)
+    return quiet_until(session.habits.quiet, session.habits.timezone, now)
 
 
 def clock(session: Session, at: float) -> str:
     """What the clock on the session's wall shows then, to the minute."""
-    return f"{datetime.fromtimestamp(at, ZoneInfo(session.timezone)):%H:%M}"
+    return f"{datetime.fromtimestamp(at, ZoneInfo(session.habits.timezone)):%H:%M}"
 
 
 def _until(text: str, zone: ZoneInfo, now: float) -> float | None:

@@ -48,6 +48,28 @@ class PeerTools(StrEnum):
 
 @quick
 @dataclass(frozen=True, slots=True)
+class Habits:
+    """How a session takes mail, and what its agent may do on a peer's word, as the operator has set it for this one.
+
+    `inbox_limit` and `max_chars` narrow the limits of all sessions. Where `reply_wake` says nothing, an agent is woken
+    by the answers it waits for, and a shell is not. `peer_mode` is the agent's mode in turns that a peer caused. A
+    `hidden` session is in no list that agents get. `quiet` are hours like `22:00-07:00` in the time zone `timezone`.
+    """
+
+    accept_wake: bool = True
+    busy: Busy = Busy.QUEUE
+    inbox_limit: int | None = None
+    max_chars: int | None = None
+    reply_wake: bool | None = None
+    peer_tools: PeerTools = PeerTools.ASK
+    peer_mode: str | None = None
+    hidden: bool = False
+    quiet: tuple[str, ...] = ()
+    timezone: str = "UTC"
+
+
+@quick
+@dataclass(frozen=True, slots=True)
 class Session:
     """One agent's persistent context.
 
@@ -55,10 +77,6 @@ class Session:
     session then takes no mail from peers until `/resume` or its person's next message. `paused` holds
     the reason why its agent cannot run (a wrong login, a missing command) until a person resumes it.
     `closed_at` is set once the session is closed; its handle is never given to another.
-
-    `inbox_limit` and `max_chars` narrow the limits of all sessions. Where `reply_wake` says nothing, an agent is woken
-    by the answers it waits for, and a shell is not. `peer_mode` is the agent's mode in turns that a peer caused. A
-    `hidden` session is in no list that agents get. `quiet` are hours like `22:00-07:00` in the time zone `timezone`.
     """
 
     id: SessionId
@@ -70,16 +88,7 @@ class Session:
     cwd: str | None = None
     project: str | None = None
     tags: tuple[str, ...] = ()
-    accept_wake: bool = True
-    busy: Busy = Busy.QUEUE
-    inbox_limit: int | None = None
-    max_chars: int | None = None
-    reply_wake: bool | None = None
-    peer_tools: PeerTools = PeerTools.ASK
-    peer_mode: str | None = None
-    hidden: bool = False
-    quiet: tuple[str, ...] = ()
-    timezone: str = "UTC"
+    habits: Habits = Habits()
     alias: str | None = None
     rested: bool = False
     paused: str | None = None
@@ -94,7 +103,22 @@ class Session:
 
     @property
     def wakes_on_reply(self) -> bool:
-        return self.runs if self.reply_wake is None else self.reply_wake
+        return self.runs if self.habits.reply_wake is None else self.habits.reply_wake
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A session as the operator's file declares it. `cwd` is absolute."""
+
+    id: SessionId
+    title: str
+    kind: Kind
+    agent: str | None = None
+    cwd: str | None = None
+    project: str | None = None
+    tags: tuple[str, ...] = ()
+    places: tuple[Place, ...] = ()
+    habits: Habits = Habits()
 
 
 @dataclass(frozen=True, slots=True)

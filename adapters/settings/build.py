@@ -1,6 +1,7 @@
 """Builds the plain settings from what the schema and the checks let through."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 
 from adapters.settings.addresses import Address
@@ -8,7 +9,6 @@ from adapters.settings.home import expanded
 from adapters.settings.model import (
     AgentSettings,
     PeerText,
-    SessionSettings,
     Settings,
     StoreSettings,
     TelegramSettings,
@@ -21,7 +21,7 @@ from adapters.settings.zone import machine_zone
 from bridge.decision import Effect, Verb
 from bridge.ids import Place, session_id
 from bridge.limits import Limits
-from bridge.session import Busy, Kind, PeerTools
+from bridge.session import Declared, Habits, Kind
 from policy.rules import Rule
 from policy.selectors import Selector
 
@@ -66,8 +66,8 @@ def _agent(name: str, table: AgentTable) -> AgentSettings:
     )
 
 
-def _session(profile: str, handle: str, table: SessionTable, environ: Mapping[str, str]) -> SessionSettings:
-    return SessionSettings(
+def _session(profile: str, handle: str, table: SessionTable, environ: Mapping[str, str]) -> Declared:
+    return Declared(
         id=session_id(profile, handle),
         title=table.title or handle.replace("-", " ").title(),
         kind=_kind(handle, table),
@@ -75,18 +75,15 @@ def _session(profile: str, handle: str, table: SessionTable, environ: Mapping[st
         cwd=str(expanded(table.cwd, environ)) if table.cwd else None,
         project=table.project,
         tags=tuple(table.tags),
-        accept_wake=table.accept_wake,
-        busy=Busy(table.busy),
-        inbox_limit=table.inbox_limit,
-        max_chars=table.max_chars,
-        reply_wake=table.reply_wake,
-        peer_tools=PeerTools(table.peer_tools),
-        peer_mode=table.peer_mode,
-        hidden=table.hidden,
-        quiet=tuple(table.quiet),
-        timezone=table.timezone or (machine_zone(environ) if table.quiet else None) or "UTC",
         places=tuple(Place(place) for place in table.places),
+        habits=_habits(table, environ),
     )
+
+
+def _habits(table: SessionTable, environ: Mapping[str, str]) -> Habits:
+    given = {each.name: getattr(table, each.name) for each in fields(Habits)}
+    given["timezone"] = table.timezone or (machine_zone(environ) if table.quiet else None) or "UTC"
+    return Habits(**given)
 
 
 def _kind(handle: str, table: SessionTable) -> Kind:

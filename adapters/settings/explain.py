@@ -12,6 +12,7 @@ from adapters.settings.sources import Key, Sources
 _WORDS = {
     "string_type": ("should be text", "put it in quotes"),
     "list_type": ("should be a list", "put it in brackets"),
+    "tuple_type": ("should be a list", "put it in brackets"),
     "too_short": ("is empty", "write at least one"),
     "int_from_float": ("should be a whole number", "write it without a fraction"),
     "finite_number": ("should be a finite number", "write a number of the size you need"),

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adapters.settings.model import SessionSettings, Settings, TelegramSettings
+from adapters.settings.model import Settings, TelegramSettings
 from bridge.decision import Effect, Verb
-from bridge.session import Kind, PeerTools
+from bridge.session import Declared, Kind, PeerTools
 from policy.rules import Rule
 from policy.selectors import Selector
 from policy.widening import widened
@@ -70,8 +70,10 @@ def guarded(settings: Settings) -> Guarded:
         chats=telegram.chats if telegram else frozenset(),
         base_url=telegram.base_url if telegram else None,
         commands={name: agent.command for name, agent in settings.agents.items()},
-        peer_tools={one.id: one.peer_tools for one in settings.sessions if one.peer_tools is not PeerTools.ASK},
-        peer_modes={one.id: one.peer_mode for one in settings.sessions if one.peer_mode is not None},
+        peer_tools={
+            one.id: one.habits.peer_tools for one in settings.sessions if one.habits.peer_tools is not PeerTools.ASK
+        },
+        peer_modes={one.id: one.habits.peer_mode for one in settings.sessions if one.habits.peer_mode is not None},
         labels={one.id: _labels(one) for one in settings.sessions},
         confirm_in_chat=settings.confirm_in_chat,
     )
@@ -106,7 +108,7 @@ def restricted(settings: Settings, accepted: Guarded) -> Settings:
     )
 
 
-def _held_to(session: SessionSettings, accepted: Guarded) -> SessionSettings:
+def _held_to(session: Declared, accepted: Guarded) -> Declared:
     """A new session has no label yet by which a rule could name it, but for its kind."""
     labels = accepted.labels.get(session.id, frozenset())
     project = next((one.partition(":")[2] for one in labels if one.startswith("project:")), None)
@@ -115,8 +117,11 @@ def _held_to(session: SessionSettings, accepted: Guarded) -> SessionSettings:
         kind=next((Kind(one.partition(":")[2]) for one in labels if one.startswith("kind:")), session.kind),
         project=project,
         tags=tuple(sorted(one.partition(":")[2] for one in labels if one.startswith("tag:"))),
-        peer_tools=min(session.peer_tools, _tools(accepted, session.id), key=_GENEROSITY.index),
-        peer_mode=accepted.peer_modes.get(session.id, session.peer_mode),
+        habits=replace(
+            session.habits,
+            peer_tools=min(session.habits.peer_tools, _tools(accepted, session.id), key=_GENEROSITY.index),
+            peer_mode=accepted.peer_modes.get(session.id, session.habits.peer_mode),
+        ),
     )
 
 
@@ -177,7 +182,7 @@ def _behind_peers(accepted: Guarded, wanted: Guarded) -> Iterator[str]:
             yield f"{session}: peer_mode is {wanted.peer_modes.get(session, 'none')} instead of {mode}"
 
 
-def _labels(session: SessionSettings) -> frozenset[str]:
+def _labels(session: Declared) -> frozenset[str]:
     project = [f"project:{session.project}"] if session.project is not None else []
     return frozenset({f"kind:{session.kind}", *project, *(f"tag:{tag}" for tag in session.tags)})
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from bridge.ids import Place, SessionId
 from bridge.limits import Limits
-from bridge.session import Busy, Kind, PeerTools
+from bridge.session import Declared
 from policy.rules import Rule
 
 
@@ -59,31 +58,6 @@ class AgentSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionSettings:
-    """A session that the file declares. `cwd` is absolute. A session without an agent is not run by the bridge. What
-    has a default here is as in `bridge.session.Session`."""
-
-    id: SessionId
-    title: str
-    kind: Kind
-    agent: str | None
-    cwd: str | None
-    project: str | None
-    tags: tuple[str, ...]
-    accept_wake: bool
-    places: tuple[Place, ...]
-    busy: Busy = Busy.QUEUE
-    inbox_limit: int | None = None
-    max_chars: int | None = None
-    reply_wake: bool | None = None
-    peer_tools: PeerTools = PeerTools.ASK
-    peer_mode: str | None = None
-    hidden: bool = False
-    quiet: tuple[str, ...] = ()
-    timezone: str = "UTC"
-
-
-@dataclass(frozen=True, slots=True)
 class Settings:
     """`confirm_in_chat`: what a terminal would widen waits for an operator's word in a chat, where there is one."""
 
@@ -94,6 +68,6 @@ class Settings:
     web: WebSettings | None
     limits: Limits
     agents: Mapping[str, AgentSettings]
-    sessions: tuple[SessionSettings, ...]
+    sessions: tuple[Declared, ...]
     rules: tuple[Rule, ...]
     confirm_in_chat: bool = True

@@ -5,7 +5,6 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from adapters.settings.declared import declared
 from adapters.settings.guarded import Guarded
 from adapters.settings.model import Settings, TelegramSettings
 from adapters.settings.outlook import Outlook, outlook
@@ -73,7 +72,7 @@ class Revisions:
         if self._view.settings.telegram is not None:
             self._narrow(self._view.settings.telegram)
         await self._settle(anyway=True)
-        await self._exchange.redeclare(declared(self._view.settings.sessions))
+        await self._exchange.redeclare(self._view.settings.sessions)
         later = list(_later(self._running, file))
         also = f"; {', '.join(later)} from the next start" if later else ""
         log.info("tieline.toml was read again, and holds: rules, sessions and places now%s", also)

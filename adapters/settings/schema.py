@@ -4,7 +4,7 @@ What is between keys (an agent that a session names, a place bound twice) is in 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import Field as DataclassField
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any
@@ -77,11 +77,14 @@ def _variable(value: str) -> str:
     return value
 
 
-def _one_of(what: str, known: Callable[[], list[str]]) -> AfterValidator:
+def _one_of(what: str, known: Iterable[str]) -> AfterValidator:
+    """The value becomes the one that is known: a member, where they are those of an enumeration."""
+    every = list(known)
+
     def check(value: str) -> str:
-        if value not in known():
-            raise wrong(f"has the unknown {what} {value!r}", choice(value, known()))
-        return value
+        if value not in every:
+            raise wrong(f"has the unknown {what} {value!r}", choice(value, every))
+        return every[every.index(value)]
 
     return AfterValidator(check)
 
@@ -162,9 +165,7 @@ People = Annotated[list[Annotated[Whole, Field(gt=0)]], BeforeValidator(_listed)
 Selectors = Annotated[
     list[Annotated[str, AfterValidator(_selector)]], BeforeValidator(_one_or_more), Field(min_length=1)
 ]
-Verbs = Annotated[
-    list[Annotated[str, _one_of("verb", lambda: list(Verb))]], BeforeValidator(_one_or_more), Field(min_length=1)
-]
+Verbs = Annotated[list[Annotated[str, _one_of("verb", Verb)]], BeforeValidator(_one_or_more), Field(min_length=1)]
 
 
 class Table(BaseModel):
@@ -190,30 +191,30 @@ class WebTable(Table):
 
 
 class AgentTable(Table):
-    preset: Annotated[str, _one_of("preset", lambda: list(PRESETS))] | None = None
+    preset: Annotated[str, _one_of("preset", PRESETS)] | None = None
     command: Annotated[list[Text], Field(min_length=1)] | None = None
     mode: Annotated[str, AfterValidator(_mode)] = "acp"
-    peer_text: Annotated[str, _one_of("way", lambda: list(PeerText))] = PeerText.PULL
+    peer_text: Annotated[str, _one_of("way", PeerText)] = PeerText.PULL
     env: dict[Variable, str] = {}
     env_pass: Annotated[list[Variable], BeforeValidator(_listed)] = []
 
 
 class SessionTable(Table):
     agent: str | None = None
-    kind: Annotated[str, _one_of("kind", lambda: list(Kind))] | None = None
+    kind: Annotated[str, _one_of("kind", Kind)] | None = None
     cwd: Annotated[Text, AfterValidator(_folder)] | None = None
     title: Text | None = None
     project: Text | None = None
     tags: Texts = []
     accept_wake: Truth = True
-    busy: Annotated[str, _one_of("way", lambda: list(Busy))] = Busy.QUEUE
+    busy: Annotated[str, _one_of("way", Busy)] = Busy.QUEUE
     inbox_limit: Positive | None = None
     max_chars: Positive | None = None
     reply_wake: Truth | None = None
-    peer_tools: Annotated[str, _one_of("way", lambda: list(PeerTools))] = PeerTools.ASK
+    peer_tools: Annotated[str, _one_of("way", PeerTools)] = PeerTools.ASK
     peer_mode: Text | None = None
     hidden: Truth = False
-    quiet: Annotated[list[Annotated[str, AfterValidator(_hours)]], BeforeValidator(_listed)] = []
+    quiet: Annotated[tuple[Annotated[str, AfterValidator(_hours)], ...], BeforeValidator(_listed)] = ()
     timezone: Text | None = None
     places: Annotated[list[Annotated[str, AfterValidator(_place)]], BeforeValidator(_listed)] = []
 
@@ -222,7 +223,7 @@ class RuleTable(Table):
     senders: Selectors = Field(alias="from")
     recipients: Selectors = Field(alias="to")
     verbs: Verbs
-    effect: Annotated[str, _one_of("effect", lambda: list(Effect))]
+    effect: Annotated[str, _one_of("effect", Effect)]
 
 
 class PolicyTable(Table):

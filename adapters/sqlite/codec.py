@@ -1,4 +1,5 @@
-"""Dataclasses to rows and back, driven by their fields: a column for each, nested values as JSON text.
+"""Dataclasses to rows and back, driven by their fields: a column for each, also for each of a nested dataclass that is
+never None; other nested values as JSON text.
 
 Every message passes here several times, so what reads and writes a kind is compiled once, as `dataclasses` does it: a
 function without a look at any type.
@@ -25,15 +26,15 @@ class Unreadable(Exception):
 @cache
 def columns_of(kind: type) -> tuple[str, ...]:
     """The columns of a kind, in the order of its rows."""
-    return tuple(get_type_hints(kind))
+    return tuple(_columns(kind))
 
 
 @cache
 def row_of(kind: type, columns: tuple[str, ...]) -> Callable[[Any], tuple[object, ...]]:
     """What makes a row of these columns of an entity. It raises `TypeError` where a nested value is no JSON."""
     scope: dict[str, Any] = {"dump": _dump, "dump_words": _dump_words}
-    hints = get_type_hints(kind)
-    values = "".join(f"{_written(f'one.{name}', hints[name])}, " for name in columns)
+    known = _columns(kind)
+    values = "".join(f"{_written(f'one.{path}', hint)}, " for path, hint in map(known.__getitem__, columns))
     row: Callable[[Any], tuple[object, ...]] = eval(f"lambda one: ({values})", scope)
     return row
 
@@ -42,15 +43,8 @@ def row_of(kind: type, columns: tuple[str, ...]) -> Callable[[Any], tuple[object
 def entity_of(kind: type[_T], columns: tuple[str, ...]) -> Callable[[tuple[Any, ...]], _T]:
     """What makes an entity of a row with these columns; those that are no field are passed over. It raises
     `Unreadable`."""
-    scope: dict[str, Any] = {"kind": kind}
-    values = []
-    for name, hint in get_type_hints(kind).items():
-        value, read = f"row[{columns.index(name)}]", _column(hint)
-        if read is not None:
-            scope[f"read_{name}"] = read
-            value = f"read_{name}({value})"
-        values.append(f"{name}={value}")
-    make: Callable[[tuple[Any, ...]], _T] = eval(f"lambda row: kind({', '.join(values)})", scope)
+    scope: dict[str, Any] = {}
+    make: Callable[[tuple[Any, ...]], _T] = eval(f"lambda row: {_made(kind, columns, scope)}", scope)
 
     def entity(row: tuple[Any, ...]) -> _T:
         try:
@@ -59,6 +53,38 @@ def entity_of(kind: type[_T], columns: tuple[str, ...]) -> Callable[[tuple[Any, 
             raise Unreadable(str(error)) from error
 
     return entity
+
+
+def _columns(kind: type) -> dict[str, tuple[str, Any]]:
+    """By the name of each column the path to its value from the entity, and its type."""
+    known: dict[str, tuple[str, Any]] = {}
+    for name, hint in get_type_hints(kind).items():
+        if _spread(hint):
+            known |= {column: (f"{name}.{path}", part) for column, (path, part) in _columns(hint).items()}
+        else:
+            known[name] = name, hint
+    return known
+
+
+def _spread(hint: Any) -> bool:
+    """Whether it is a dataclass that is never None: its fields have columns of their own."""
+    return dataclasses.is_dataclass(hint)
+
+
+def _made(kind: type, columns: tuple[str, ...], scope: dict[str, Any]) -> str:
+    """The expression that makes one of a row; what it calls is put into `scope`."""
+    values = []
+    for name, hint in get_type_hints(kind).items():
+        if _spread(hint):
+            value = _made(hint, columns, scope)
+        else:
+            value, read = f"row[{columns.index(name)}]", _column(hint)
+            if read is not None:
+                scope[f"read_{name}"] = read
+                value = f"read_{name}({value})"
+        values.append(f"{name}={value}")
+    scope[kind.__name__] = kind
+    return f"{kind.__name__}({', '.join(values)})"
 
 
 def _written(value: str, hint: Any) -> str:

@@ -1,7 +1,7 @@
 """The directory: which sessions there are, where people reach them, and who may see whom."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 from bridge.admission import unknown_session
@@ -19,36 +19,12 @@ from bridge.ids import Place, SessionId, address, profile_of, session_id
 from bridge.ids import place as parse_place
 from bridge.message import Origin, Outcome
 from bridge.request import Answer
-from bridge.session import Binding, Busy, Kind, PeerTools, Session, Source
+from bridge.session import Binding, Declared, Habits, Kind, Session, Source
 from bridge.turn import Turn
 from bridge.views import SessionView
 
 SHELL = "shell"
 """The handle of the session that every profile has for its shells."""
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """A session as the operator's file declares it."""
-
-    handle: str
-    title: str
-    kind: Kind
-    agent: str | None = None
-    cwd: str | None = None
-    project: str | None = None
-    tags: tuple[str, ...] = ()
-    accept_wake: bool = True
-    busy: Busy = Busy.QUEUE
-    inbox_limit: int | None = None
-    max_chars: int | None = None
-    reply_wake: bool | None = None
-    peer_tools: PeerTools = PeerTools.ASK
-    peer_mode: str | None = None
-    hidden: bool = False
-    quiet: tuple[str, ...] = ()
-    timezone: str = "UTC"
-    places: tuple[Place, ...] = ()
 
 
 class Directory:
@@ -65,13 +41,13 @@ class Directory:
         """Brings the store to what the file says: sessions in it are open, those that have left it are closed,
         and its places are bound. What was made at run time stays. Whatever was paused is tried again: the file, or
         what it stands on, may have been set right."""
-        shell = Declared(SHELL, "Shell", Kind.SHELL)
-        every = [*declared, *([] if any(one.handle == SHELL for one in declared) else [shell])]
+        shell = Declared(session_id(self.profile, SHELL), "Shell", Kind.SHELL)
+        named = {one.id: one for one in declared}
+        named.setdefault(shell.id, shell)
         attempts = count()
-        await self._ledger.do(lambda work: self._declare(work, every, again=next(attempts) > 0))
+        await self._ledger.do(lambda work: self._declare(work, named, again=next(attempts) > 0))
 
-    async def _declare(self, work: Work, declared: Sequence[Declared], *, again: bool) -> None:
-        named = {session_id(self.profile, one.handle): one for one in declared}
+    async def _declare(self, work: Work, named: Mapping[SessionId, Declared], *, again: bool) -> None:
         stored = {one.id: one for one in await work.store.sessions() if profile_of(one.id) == self.profile}
         for ident, one in named.items():
             known = stored.get(ident)
@@ -81,7 +57,7 @@ class Directory:
             session = _as_declared(known or Session(ident, one.title, one.kind, Source.FILE, work.now), one)
             if session != known:
                 work.put(session)
-            if known is not None and (known.quiet, known.timezone) != (session.quiet, session.timezone):
+            if known is not None and _hours(known.habits) != _hours(session.habits):
                 await hasten(work, ident)  # What has to wait by the new hours is put off again.
         await self._declare_places(work, {place: ident for ident, one in named.items() for place in one.places})
         for session in stored.values():
@@ -253,7 +229,7 @@ class Directory:
         every = [one for one in await self._ledger.store.sessions() if one.closed_at is None]
         policy = await self._governance.policy(await self._ledger.regime())
         seen = policy.visible(party(viewer), [party(one) for one in every], self._ledger.clock.now())
-        return [one.id for one in every if (one.id in seen and not one.hidden) or one.id == viewer.id]
+        return [one.id for one in every if (one.id in seen and not one.habits.hidden) or one.id == viewer.id]
 
     async def _views(self, idents: Sequence[SessionId]) -> list[SessionView]:
         turns = {turn.session: turn for turn in await self._ledger.store.live_turns()}
@@ -274,7 +250,7 @@ class Directory:
         if session.closed_at is not None:
             reachable = "none"
         else:
-            reachable = "wake" if session.runs and session.accept_wake else "pull"
+            reachable = "wake" if session.runs and session.habits.accept_wake else "pull"
         return SessionView(
             id=session.id,
             title=session.title,
@@ -303,19 +279,14 @@ def _as_declared(session: Session, declared: Declared) -> Session:
         cwd=declared.cwd,
         project=declared.project,
         tags=declared.tags,
-        accept_wake=declared.accept_wake,
-        busy=declared.busy,
-        inbox_limit=declared.inbox_limit,
-        max_chars=declared.max_chars,
-        reply_wake=declared.reply_wake,
-        peer_tools=declared.peer_tools,
-        peer_mode=declared.peer_mode,
-        hidden=declared.hidden,
-        quiet=declared.quiet,
-        timezone=declared.timezone,
+        habits=declared.habits,
         closed_at=None,
         paused=None,
     )
+
+
+def _hours(habits: Habits) -> tuple[object, ...]:
+    return habits.quiet, habits.timezone
 
 
 def _bind(work: Work, known: Binding | None, place: Place, session: SessionId, source: Source) -> None:

@@ -149,7 +149,7 @@ async def begin(work: Work, session_id: SessionId, ident: TurnId, turns: Turns) 
         # What has to wait at the head rests the lane: nothing overtakes it but a person's word, which sorts first.
         return None
     message = ready[0]
-    collects = session.busy is Busy.COLLECT and not turns.embeds(session)
+    collects = session.habits.busy is Busy.COLLECT and not turns.embeds(session)
     inputs = await run_at_head(work, ready) if collects else [message]
     acts_for, place = await _bearing(work, message)
     if len(inputs) > 1 and message.intent is not Intent.INPUT:

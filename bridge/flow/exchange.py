@@ -18,7 +18,7 @@ from bridge.flow.causes import unknown_message
 from bridge.flow.charter import Charter
 from bridge.flow.commands import Commands
 from bridge.flow.control import Control
-from bridge.flow.directory import SHELL, Declared, Directory
+from bridge.flow.directory import SHELL, Directory
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.governance import Governance
 from bridge.flow.grants import Grants
@@ -48,6 +48,7 @@ from bridge.ports.clock import Clock, Randomness
 from bridge.ports.policy import Policy
 from bridge.ports.runtime import Runtime
 from bridge.ports.store import Store
+from bridge.session import Declared
 from bridge.trace import Step
 from bridge.views import AnswerView, Mail, Receipt, Received, Send, SessionView, StatusView
 

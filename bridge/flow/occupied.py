@@ -18,4 +18,4 @@ async def occupant(work: Work, recipient: Session | None, send: Send) -> Turn | 
 
 
 def takes_when_idle(session: Session) -> bool:
-    return session.runs and session.busy is Busy.REJECT
+    return session.runs and session.habits.busy is Busy.REJECT

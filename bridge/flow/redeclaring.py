@@ -5,11 +5,11 @@ from contextlib import ExitStack
 
 from bridge.flow.agents import Agents
 from bridge.flow.control import Control
-from bridge.flow.directory import SHELL, Declared, Directory
+from bridge.flow.directory import SHELL, Directory
 from bridge.flow.ledger import Ledger
 from bridge.flow.turns import Turns
 from bridge.ids import SessionId, profile_of, session_id
-from bridge.session import Source
+from bridge.session import Declared, Source
 
 
 async def redeclare(
@@ -36,7 +36,7 @@ async def redeclare(
 
 async def _leaving(declared: Sequence[Declared], ledger: Ledger, profile: str) -> list[SessionId]:
     """The open sessions that are in the file no more."""
-    named = {session_id(profile, handle) for handle in (SHELL, *(one.handle for one in declared))}
+    named = {session_id(profile, SHELL), *(one.id for one in declared)}
     return [
         one.id
         for one in await ledger.store.sessions()

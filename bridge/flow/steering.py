@@ -51,7 +51,7 @@ def in_effect(session: Session, agents: Agents) -> Busy:
     """What the session's `busy` comes to: an agent without the bridge's tools can neither read several messages in one
     turn nor be told of any."""
     without_tools = not session.runs or agents.embeds(session)
-    return Busy.QUEUE if without_tools and session.busy in (Busy.COLLECT, Busy.STEER) else session.busy
+    return Busy.QUEUE if without_tools and session.habits.busy in (Busy.COLLECT, Busy.STEER) else session.habits.busy
 
 
 def _steers(message: Message, session: Session, turn: Turn, now: float) -> bool:

@@ -36,11 +36,11 @@ async def terms_of(work: Work, turn: Turn, question: Question) -> Terms:
     caused = any(one is None or not one.from_person for one in inputs)
     if not caused and not current.peer_read:
         return Terms(turn.place, denied=_unattended(work, turn.place))
-    if session.peer_tools is PeerTools.INHERIT:
+    if session.habits.peer_tools is PeerTools.INHERIT:
         place = turn.place
     else:
         place = await _own_place(work, turn)
-    why = _denied(work, session, place, quiet=caused or session.peer_tools is not PeerTools.INHERIT)
+    why = _denied(work, session, place, quiet=caused or session.habits.peer_tools is not PeerTools.INHERIT)
     terms = Terms(place, by_peer=True, denied=f"{BEHIND}{why}" if why is not None else None)
     if terms.denied is None and not any(one.allows for one in terms.options(question)):
         return Terms(
@@ -51,9 +51,9 @@ async def terms_of(work: Work, turn: Turn, question: Question) -> Terms:
 
 def _denied(work: Work, session: Session, place: Place | None, *, quiet: bool) -> str | None:
     """What is said after the words that a peer is behind it; None where people are asked."""
-    if session.peer_tools is PeerTools.DENY:
+    if session.habits.peer_tools is PeerTools.DENY:
         return ""
-    until = quiet_until(session.quiet, session.timezone, work.now) if quiet else None
+    until = quiet_until(session.habits.quiet, session.habits.timezone, work.now) if quiet else None
     if until is not None:
         return f", and nobody is asked in the quiet hours until {clock(session, until)}"
     unattended = _unattended(work, place)

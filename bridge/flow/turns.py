@@ -225,7 +225,7 @@ class Turns:
         if session.alias != agent.alias:
             work.put(replace(session, alias=agent.alias))
         embeds = self._agents.embeds(session)
-        prompt = prompt_of(inputs, embeds=embeds, peer_mode=session.peer_mode)
+        prompt = prompt_of(inputs, embeds=embeds, peer_mode=session.habits.peer_mode)
         if current.state is TurnState.RUNNING:  # stored by an attempt whose success was not heard of
             return prompt
         sent = digest(prompt.parts)

@@ -12,11 +12,10 @@ from adapters.cli.connection import Connection
 from adapters.sqlite.store import open_store
 from bridge.caller import Caller
 from bridge.decision import Effect, Verb
-from bridge.flow.directory import Declared
 from bridge.flow.exchange import Exchange
-from bridge.ids import SessionId, handle_of
+from bridge.ids import SessionId
 from bridge.message import Intent, Origin
-from bridge.session import Kind
+from bridge.session import Declared, Kind
 from bridge.views import Send
 from policy.decide import Rules
 from policy.rules import Rule
@@ -115,7 +114,7 @@ def _sender(number: int) -> SessionId:
 
 def _declared() -> list[Declared]:
     every = [*(recipient_of(number) for number in range(RULES)), *(_sender(number) for number in range(SENDERS))]
-    return [Declared(handle_of(one), "A program", Kind.SHELL, tags=("office",)) for one in every]
+    return [Declared(one, "A program", Kind.SHELL, tags=("office",)) for one in every]
 
 
 def _policy() -> Rules:

@@ -15,10 +15,8 @@ from typing import Any
 from adapters.loop import run_loop
 from adapters.sqlite.database import Database
 from adapters.sqlite.store import open_store
-from bridge.flow.directory import Declared
-from bridge.ids import handle_of
 from bridge.ports.store import Change
-from bridge.session import Kind
+from bridge.session import Declared, Kind
 from policy.decide import Rules
 from tests.bench.home import exchange_over
 from tests.bench.mail import Mail, recipient_of
@@ -64,7 +62,7 @@ async def _prepare(path: Path, sessions: int) -> None:
 
 
 def _declared(sessions: int) -> list[Declared]:
-    return [Declared(handle_of(recipient_of(n)), "An agent", Kind.CHAT, agent="fake", cwd="/") for n in range(sessions)]
+    return [Declared(recipient_of(n), "An agent", Kind.CHAT, agent="fake", cwd="/") for n in range(sessions)]
 
 
 async def _started(path: Path, sessions: int) -> dict[str, Any]:

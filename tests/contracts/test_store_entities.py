@@ -14,7 +14,7 @@ from bridge.ports.store import Change, Entity, Store
 from bridge.post import Button, PostKind, PostState
 from bridge.regime import Regime
 from bridge.request import Answer
-from bridge.session import Busy, Kind, PeerTools, Source
+from bridge.session import Busy, Habits, Kind, PeerTools, Source
 from bridge.turn import Failure, FailureKind, Process, TurnState
 from tests.contracts.entities import (
     CAREER,
@@ -49,16 +49,18 @@ FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
             cwd="/srv",
             project="tieline",
             tags=("office", "größe"),
-            accept_wake=False,
-            busy=Busy.COLLECT,
-            inbox_limit=3,
-            max_chars=200,
-            reply_wake=False,
-            peer_tools=PeerTools.INHERIT,
-            peer_mode="plan",
-            hidden=True,
-            quiet=("22:00-07:00",),
-            timezone="Europe/Berlin",
+            habits=Habits(
+                accept_wake=False,
+                busy=Busy.COLLECT,
+                inbox_limit=3,
+                max_chars=200,
+                reply_wake=False,
+                peer_tools=PeerTools.INHERIT,
+                peer_mode="plan",
+                hidden=True,
+                quiet=("22:00-07:00",),
+                timezone="Europe/Berlin",
+            ),
             alias="20260801_110135",
             rested=True,
             paused="no login",

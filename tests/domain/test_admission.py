@@ -14,7 +14,7 @@ from bridge.ids import ConversationId, SessionId
 from bridge.limits import Limits
 from bridge.loops import Standing
 from bridge.message import Intent, Origin
-from bridge.session import Kind, Session, Source
+from bridge.session import Habits, Kind, Session, Source
 from bridge.views import Send
 from tests.domain.messages import A, B
 
@@ -53,7 +53,7 @@ OBJECTIONS: list[tuple[Code, dict[str, object]]] = [
     (Code.UNKNOWN_SESSION, {"visible": False}),
     (Code.NOT_PERMITTED, {"decisions": decisions(Effect.DENY)}),
     (Code.PAUSED, {"recipient": a_session(B, paused="wrong login")}),
-    (Code.TOO_LARGE, {"recipient": a_session(B, max_chars=4)}),
+    (Code.TOO_LARGE, {"recipient": a_session(B, habits=Habits(max_chars=4))}),
     (Code.BUSY, {"busy": True}),
     (Code.DEPTH_LIMIT, {"standing": Standing(ConversationId("c1"), 7, (A, B) * 3, None)}),
     (Code.WOULD_DEADLOCK, {"circle": True}),
@@ -90,7 +90,7 @@ def test_each_step_refuses_before_all_that_come_after_it(step: int) -> None:
         (Code.SELF_SEND, {"recipient": a_session(A)}),
         (Code.UNKNOWN_SESSION, {"recipient": None, "visible": True}),
         (Code.SESSION_CLOSED, {"recipient": a_session(B, closed_at=1.0)}),
-        (Code.WAKE_NOT_PERMITTED, {"recipient": a_session(B, accept_wake=False)}),
+        (Code.WAKE_NOT_PERMITTED, {"recipient": a_session(B, habits=Habits(accept_wake=False))}),
         (Code.VISIT_LIMIT, {"standing": Standing(None, 5, (A, B, A, B, A), None)}),
         (Code.INBOX_FULL, {"open_requests": 50}),
     ],

@@ -8,7 +8,7 @@ from bridge import wording
 from bridge.errors import REMEDY, Code, Refused
 from bridge.message import Origin, Outcome
 from bridge.request import Answer
-from bridge.session import Kind, Session, Source
+from bridge.session import Habits, Kind, Session, Source
 from tests.domain.messages import A, B, message
 
 
@@ -104,8 +104,8 @@ IDLE = Session(B, "B", Kind.CHAT, Source.FILE, created_at=0, agent="a")
         (replace(IDLE, rested=True), False, "stopped until its people resume it"),
         (replace(IDLE, rested=True), True, None),
         (replace(IDLE, paused="log in"), True, "paused until its people set it right"),
-        (replace(IDLE, quiet=("00:00-06:30",)), False, "quiet hours until 06:30"),
-        (replace(IDLE, quiet=("00:00-06:30",)), True, None),
+        (replace(IDLE, habits=Habits(quiet=("00:00-06:30",))), False, "quiet hours until 06:30"),
+        (replace(IDLE, habits=Habits(quiet=("00:00-06:30",))), True, None),
     ],
 )
 def test_what_keeps_a_session_from_work_is_told(session: Session, by_person: bool, what: str | None) -> None:

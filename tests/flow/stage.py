@@ -3,6 +3,7 @@
 import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import fields
 from itertools import count
 from weakref import WeakKeyDictionary
 
@@ -10,7 +11,6 @@ from adapters.memory.store import MemoryStore
 from bridge.caller import Caller
 from bridge.decision import Effect, Verb
 from bridge.errors import Refused
-from bridge.flow.directory import Declared
 from bridge.flow.exchange import LOCAL, Exchange
 from bridge.ids import MessageId, NodeId, Place, SessionId
 from bridge.limits import Limits
@@ -18,7 +18,7 @@ from bridge.message import Intent, Message, Origin
 from bridge.ports.chat import Heard, Person, Pressed
 from bridge.ports.store import Store
 from bridge.request import Request
-from bridge.session import Kind
+from bridge.session import Declared, Habits, Kind
 from bridge.views import AnswerView, Mail, Receipt, Received, Send
 from policy.decide import Rules
 from policy.rules import Rule
@@ -29,6 +29,7 @@ from tests.fakes.runtime import Behaviour, FakeAgent, FakeRuntime
 
 OPERATOR = Person("room:1", "Olga", operator=True)
 USER = Person("room:2", "Ugo", operator=False)
+HABITS = {each.name for each in fields(Habits)}
 ALL = (Verb.DISCOVER, Verb.SEND, Verb.ASK, Verb.WAKE)
 
 
@@ -39,7 +40,9 @@ def rule(sender: str, recipient: str, verbs: Sequence[Verb] = ALL, effect: Effec
 def session(handle: str, *, agent: str | None = "fake", **more: object) -> Declared:
     kind = Kind.CHAT if agent else Kind.SHELL
     places = (room(handle),) if agent else ()
-    return Declared(handle, handle.title(), kind, agent=agent, **{"places": places, **more})  # type: ignore[arg-type]
+    habits = Habits(**{name: more.pop(name) for name in more.keys() & HABITS})  # type: ignore[arg-type]
+    given = {"places": places, "habits": habits, **more}
+    return Declared(ident(handle), handle.title(), kind, agent=agent, **given)  # type: ignore[arg-type]
 
 
 def room(handle: str) -> Place:

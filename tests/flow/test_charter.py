@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from adapters.memory.store import MemoryStore
-from adapters.settings.declared import declared
 from adapters.settings.guarded import Guarded
 from adapters.settings.load import load
 from adapters.settings.outlook import outlook
@@ -69,7 +68,7 @@ class Office:
         copy = accepted_copy(await self.store.regime())
         accepted = Guarded.from_json(copy) if copy is not None else None
         view = outlook(file, accepted, ask=bool(self.chat.reports()))
-        sessions = declared(view.settings.sessions)
+        sessions = view.settings.sessions
         async with stage(*sessions, store=self.store, chat=self.chat, clock=self.clock) as on:
             on.exchange.charter.govern(view.policy)
             self.on = on

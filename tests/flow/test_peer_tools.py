@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from bridge.flow.directory import Declared
 from bridge.ids import Place
 from bridge.limits import Limits
 from bridge.message import State
 from bridge.ports.runtime import Option, Prompt, Question
-from bridge.session import PeerTools
+from bridge.session import Declared, PeerTools
 from tests.fakes.chat import FakeChat
 from tests.fakes.clock import ManualClock
 from tests.fakes.runtime import FakeAgent, FakeRuntime

@@ -7,12 +7,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bridge.flow.directory import Declared
 from bridge.limits import Limits
 from bridge.message import Intent, Outcome, State
 from bridge.ports.runtime import Prompt, Result
 from bridge.request import Answer
-from bridge.session import Busy
+from bridge.session import Busy, Declared
 from bridge.turn import Failure, FailureKind
 from tests.fakes.clock import ManualClock
 from tests.fakes.runtime import FakeAgent, FakeRuntime

@@ -13,6 +13,7 @@ from adapters.sqlite.store import open_store
 from bridge.ids import MessageId, TurnId
 from bridge.ports.store import Change
 from bridge.post import Button
+from bridge.session import Habits
 from tests.contracts.entities import CAREER, DESK, TALK, message, post, request, session, step, turn, verdict
 
 
@@ -74,7 +75,7 @@ def test_a_migration_that_fails_leaves_no_trace(tmp_path: Path, monkeypatch: pyt
 async def test_what_an_older_database_holds_is_there_after_its_tables_were_made_anew(tmp_path: Path) -> None:
     path = tmp_path / "tieline.db"
     kept = {
-        "sessions": session(agent="desk", tags=("office",), accept_wake=False),
+        "sessions": session(agent="desk", tags=("office",), habits=Habits(accept_wake=False)),
         "messages": message("m-1", reason="told", epoch=2, path=(CAREER,)),
         "requests": request("m-1", parent=MessageId("m-0")),
         "turns": turn("t-1", inputs=(MessageId("m-1"),), prompt="digest", occurrence=2, epoch=3),

@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from bridge.decision import Effect, Verb
-from bridge.flow.directory import Declared
 from bridge.ids import Place, SessionId
 from bridge.limits import Limits
-from bridge.session import Busy, Kind
+from bridge.session import Busy, Declared, Habits, Kind
 from policy.rules import Rule
 from policy.selectors import selector
 
@@ -50,13 +49,13 @@ class Member:
 
     def declared(self) -> Declared:
         return Declared(
-            self.handle,
+            self.id,
             self.handle.title(),
             Kind.CHAT if self.agent else Kind.SHELL,
             agent=self.agent,
             tags=(self.group,),
             places=self.places,
-            busy=self.busy,
+            habits=Habits(busy=self.busy),
         )
 
 

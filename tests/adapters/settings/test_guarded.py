@@ -152,10 +152,10 @@ def test_what_peers_may_have_an_agent_do_stays_as_narrow_as_it_was(loaded: Load)
         "default/front: peer_mode is none instead of plan",
     ]
     (session,) = restricted(wide, guarded(narrow)).sessions
-    assert (session.peer_tools, session.peer_mode) == (PeerTools.DENY, "plan")
+    assert (session.habits.peer_tools, session.habits.peer_mode) == (PeerTools.DENY, "plan")
     assert widening(guarded(wide), guarded(narrow)) == []
     (session,) = restricted(narrow, guarded(wide)).sessions
-    assert (session.peer_tools, session.peer_mode) == (PeerTools.DENY, "plan")
+    assert (session.habits.peer_tools, session.habits.peer_mode) == (PeerTools.DENY, "plan")
 
 
 BY_LABEL = '[[policy.rules]]\nfrom = "tag:office"\nto = "tag:office"\nverbs = "ask"\neffect = "allow"\n'

@@ -8,13 +8,13 @@ import pytest
 
 from adapters.settings.home import home_of
 from adapters.settings.load import load
-from adapters.settings.model import AgentSettings, PeerText, SessionSettings, StoreSettings, WebSettings
+from adapters.settings.model import AgentSettings, PeerText, StoreSettings, WebSettings
 from adapters.settings.presets import PRESETS
 from adapters.settings.zone import machine_zone
 from bridge.decision import Effect, Verb
 from bridge.ids import Place, SessionId
 from bridge.limits import Limits
-from bridge.session import Busy, Kind, PeerTools
+from bridge.session import Busy, Declared, Habits, Kind, PeerTools
 from policy.rules import Rule
 from policy.selectors import selector
 from tests.adapters.settings.conftest import Load
@@ -99,7 +99,7 @@ def test_every_preset_has_its_command(preset: str, loaded: Load) -> None:
 def test_sessions_are_read(loaded: Load) -> None:
     places = ("telegram:-1001234/42", "telegram:-1001234/general", "telegram:111", "web:front-desk")
     assert loaded(TEXT).sessions == (
-        SessionSettings(
+        Declared(
             SessionId("default/front-desk"),
             "Front Desk",
             Kind.CHAT,
@@ -107,11 +107,10 @@ def test_sessions_are_read(loaded: Load) -> None:
             "/home/somebody/work",
             None,
             ("office",),
-            True,
             tuple(map(Place, places)),
         ),
-        SessionSettings(SessionId("default/build"), "Builds", Kind.SHELL, None, None, "house", (), False, ()),
-        SessionSettings(SessionId("default/laptop"), "Laptop", Kind.TERMINAL, None, None, None, (), True, ()),
+        Declared(SessionId("default/build"), "Builds", Kind.SHELL, project="house", habits=Habits(accept_wake=False)),
+        Declared(SessionId("default/laptop"), "Laptop", Kind.TERMINAL),
     )
 
 
@@ -132,14 +131,22 @@ def test_how_a_session_takes_mail_is_read(loaded: Load) -> None:
         timezone = "Europe/Berlin"
     """
     (career,) = loaded(text).sessions
-    assert (career.busy, career.inbox_limit, career.max_chars, career.reply_wake) == (Busy.STEER, 3, 200, False)
-    assert (career.peer_tools, career.peer_mode, career.hidden) == (PeerTools.DENY, "plan", True)
-    assert (career.quiet, career.timezone) == (("22:00-07:00", "12:30-13:00"), "Europe/Berlin")
+    assert career.habits == Habits(
+        busy=Busy.STEER,
+        inbox_limit=3,
+        max_chars=200,
+        reply_wake=False,
+        peer_tools=PeerTools.DENY,
+        peer_mode="plan",
+        hidden=True,
+        quiet=("22:00-07:00", "12:30-13:00"),
+        timezone="Europe/Berlin",
+    )
 
 
 def test_quiet_hours_are_those_of_the_machine_unless_told(loaded: Load, tmp_path: Path) -> None:
     (named,) = loaded("[sessions.a]\nquiet = ['22:00-07:00']", TZ=":America/New_York").sessions
-    assert named.timezone == "America/New_York"
+    assert named.habits.timezone == "America/New_York"
     localtime = tmp_path / "localtime"
     assert machine_zone({}, str(localtime)) is None
     localtime.symlink_to("/usr/share/zoneinfo/Asia/Tokyo")
@@ -200,7 +207,7 @@ def test_the_environment_comes_before_the_file(loaded: Load) -> None:
     assert settings.telegram.operators == {111, 5}
     assert settings.sessions[0].id == "work/front-desk"
     assert settings.sessions[0].title == "2026"
-    assert settings.sessions[1].accept_wake
+    assert settings.sessions[1].habits.accept_wake
     assert settings.agents["desk"].env == {"MODE": "calm", "Some_Mode__X": "loud"}
 
 
