@@ -20,6 +20,9 @@ Place = NewType("Place", str)
 SYSTEM = SessionId("system")
 """Sender of what the bridge itself says. No session can have this id, for it has no profile."""
 
+SHELL = "shell"
+"""The handle of the session that every profile has for its shells (DESIGN §7)."""
+
 LAST_ID = "g"
 """Greater than every id, for ids begin with hexadecimal digits."""
 

@@ -6,16 +6,13 @@ from difflib import get_close_matches
 from adapters.settings.model import Settings
 from bridge.decision import Party
 from bridge.errors import Code, Refused
-from bridge.ids import SessionId, address, handle_of, profile_of, session_id
+from bridge.ids import SHELL, SessionId, address, handle_of, profile_of, session_id
 from bridge.session import Kind
-
-_SHELL = "shell"
-"""The handle of the session that every profile has (DESIGN §7)."""
 
 
 def parties(settings: Settings) -> dict[SessionId, Party]:
     """Those that the file declares, and the shell's. Those made at run time are in no file."""
-    shell = session_id(settings.profile, _SHELL)
+    shell = session_id(settings.profile, SHELL)
     declared = {one.id: Party(one.id, one.kind, one.project, frozenset(one.tags)) for one in settings.sessions}
     return {shell: Party(shell, Kind.SHELL), **declared}
 

@@ -10,11 +10,9 @@ from adapters.settings.addresses import telegram_chat
 from adapters.settings.explain import dotted
 from adapters.settings.problems import Problem, choice
 from adapters.settings.sources import Key, Sources
+from bridge.ids import SHELL
 from bridge.quiet import leave_time
 from bridge.session import Kind
-
-SHELL = "shell"
-"""The handle of the session that always exists (DESIGN §7)."""
 
 
 def problems_between(sources: Sources) -> Iterator[Problem]:

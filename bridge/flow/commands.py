@@ -11,11 +11,12 @@ from bridge.errors import Code, Refused
 from bridge.flow.admission import Admission
 from bridge.flow.attempts import record_attempt
 from bridge.flow.control import Control
-from bridge.flow.directory import SHELL, Directory
+from bridge.flow.directory import Directory
 from bridge.flow.ledger import Ledger
 from bridge.flow.oversight import HANDING_WORK, Oversight
+from bridge.flow.roster import Roster
 from bridge.grant import Scope
-from bridge.ids import SessionId, session_id
+from bridge.ids import SHELL, SessionId, session_id
 from bridge.message import Intent, Origin
 from bridge.ports.chat import Heard
 from bridge.post import PostKind
@@ -33,12 +34,19 @@ class _Command:
 
 class Commands:
     def __init__(
-        self, ledger: Ledger, admission: Admission, directory: Directory, control: Control, oversight: Oversight
+        self,
+        ledger: Ledger,
+        admission: Admission,
+        directory: Directory,
+        roster: Roster,
+        control: Control,
+        oversight: Oversight,
     ) -> None:
         self._oversight = oversight
         self._ledger = ledger
         self._admission = admission
         self._directory = directory
+        self._roster = roster
         self._control = control
         self._commands = {
             "sessions": _Command("/sessions [active]", "the sessions you can reach", False, self._sessions),
@@ -146,7 +154,7 @@ class Commands:
         session = await self._directory.find(rest)
         if session.closed_at is not None:
             raise Refused(Code.SESSION_CLOSED, f"{session.id} has been closed")
-        await self._directory.bind(heard.place, session.id)
+        await self._roster.bind(heard.place, session.id)
         return f"This place is bound to {session.title} ({session.id})."
 
     # What agents may do

@@ -1,164 +1,30 @@
-"""The directory: which sessions there are, where people reach them, and who may see whom."""
+"""The directory: sessions as they are looked up and shown, and who may see whom."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import count
+from collections.abc import Sequence
 
 from bridge.admission import unknown_session
 from bridge.caller import Caller
 from bridge.decision import party
 from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
-from bridge.flow.control import hasten
 from bridge.flow.governance import Governance
-from bridge.flow.ledger import Ledger, Work
-from bridge.flow.settlement import close, settle
+from bridge.flow.ledger import Ledger
 from bridge.flow.steering import in_effect
-from bridge.flow.turns import Turns
-from bridge.ids import Place, SessionId, address, profile_of, session_id
-from bridge.ids import place as parse_place
-from bridge.message import Origin, Outcome
-from bridge.request import Answer
-from bridge.session import Binding, Declared, Habits, Kind, Session, Source
+from bridge.ids import Place, SessionId, address, profile_of
+from bridge.message import Origin
+from bridge.session import Session
 from bridge.turn import Turn
 from bridge.views import SessionView
 
-SHELL = "shell"
-"""The handle of the session that every profile has for its shells."""
-
 
 class Directory:
-    def __init__(self, ledger: Ledger, governance: Governance, agents: Agents, turns: Turns, profile: str) -> None:
+    """`profile` is the one whose sessions it tells of, but for those of others that a rule lets a caller see."""
+
+    def __init__(self, ledger: Ledger, governance: Governance, agents: Agents, profile: str) -> None:
         self._ledger = ledger
         self._governance = governance
         self._agents = agents
-        self._turns = turns
         self.profile = profile
-
-    # Making and closing
-
-    async def declare(self, declared: Sequence[Declared]) -> None:
-        """Brings the store to what the file says: sessions in it are open, those that have left it are closed,
-        and its places are bound. What was made at run time stays. Whatever was paused is tried again: the file, or
-        what it stands on, may have been set right."""
-        shell = Declared(session_id(self.profile, SHELL), "Shell", Kind.SHELL)
-        named = {one.id: one for one in declared}
-        named.setdefault(shell.id, shell)
-        attempts = count()
-        await self._ledger.do(lambda work: self._declare(work, named, again=next(attempts) > 0))
-
-    async def _declare(self, work: Work, named: Mapping[SessionId, Declared], *, again: bool) -> None:
-        stored = {one.id: one for one in await work.store.sessions() if profile_of(one.id) == self.profile}
-        for ident, one in named.items():
-            known = stored.get(ident)
-            if known is None and again:
-                # It is there, for it could not be made, but in no list: it is unreadable, and this says so.
-                known = await work.session(ident)
-            session = _as_declared(known or Session(ident, one.title, one.kind, Source.FILE, work.now), one)
-            if session != known:
-                work.put(session)
-            if known is not None and _hours(known.habits) != _hours(session.habits):
-                await hasten(work, ident)  # What has to wait by the new hours is put off again.
-        await self._declare_places(work, {place: ident for ident, one in named.items() for place in one.places})
-        for session in stored.values():
-            if session.source is not Source.FILE and session.id not in named and session.paused is not None:
-                work.put(replace(session, paused=None))
-            elif session.source is Source.FILE and session.id not in named and session.closed_at is None:
-                await self._close(work, session)
-
-    async def _declare_places(self, work: Work, places: Mapping[Place, SessionId]) -> None:
-        bound = {one.place: one for one in await work.store.bindings()}
-        for place, ident in places.items():
-            _bind(work, bound.get(place), place, ident, Source.FILE)
-        for binding in bound.values():
-            mine = binding.session is not None and profile_of(binding.session) == self.profile
-            if mine and binding.source is Source.FILE and binding.place not in places:
-                work.unbind(binding.place)
-
-    async def new(
-        self,
-        handle: str,
-        *,
-        agent: str | None,
-        cwd: str | None = None,
-        place: str | None = None,
-        title: str | None = None,
-    ) -> SessionView:
-        """Makes a session at run time. Raises `invalid_request` where the handle is or was another session's."""
-        ident = session_id(self.profile, handle)
-        where = parse_place(place) if place is not None else None
-        if agent is not None and not self._agents.configured(agent):
-            raise Refused(
-                Code.INVALID_REQUEST,
-                f"no agent named {agent!r} is configured",
-                remedy="Name one of the [agents.*] of tieline.toml.",
-            )
-
-        async def body(work: Work) -> None:
-            if await work.session(ident) is not None:
-                raise Refused(Code.INVALID_REQUEST, f"{ident} exists; a handle is never given to another session")
-            kind = Kind.CHAT if agent is not None else Kind.SHELL
-            work.put(Session(ident, title or handle, kind, Source.RUNTIME, created_at=work.now, agent=agent, cwd=cwd))
-            if where is not None:
-                _bind(work, await work.store.binding(where), where, ident, Source.RUNTIME)
-
-        await self._ledger.do(body)
-        return await self.view(ident)
-
-    async def bind(self, place: Place, session: SessionId) -> None:
-        """Raises `not_permitted` for a place that the operator's file binds to another session."""
-
-        async def body(work: Work) -> None:
-            _bind(work, await work.store.binding(place), place, session, Source.RUNTIME)
-
-        await self._ledger.do(body)
-
-    async def _close(self, work: Work, session: Session) -> None:
-        """Its mail goes back to its senders, requests to it fail, and its own are withdrawn (DESIGN §7)."""
-        work.put(replace(session, closed_at=work.now))
-        reason = f"session_closed: {session.id} was closed"
-        for message in await work.store.unsettled_of(session.id):
-            await settle(work, message, Outcome.FAILED, reason=reason)
-        for request in await work.store.open_requests_to(session.id):
-            newest = await work.request(request.id)
-            if newest is not None and newest.open:
-                await close(work, newest, Answer.FAILED, reason=reason)
-        for request in await work.store.open_requests_of(session.id):
-            newest = await work.request(request.id)
-            if newest is not None and newest.open:
-                await close(work, newest, Answer.CANCELLED, reason=reason, by_asker=True)
-
-    # Who may speak as whom
-
-    async def caller(self, name: str | None, *, origin: Origin, bound: SessionId | None) -> Caller:
-        """The caller that a channel has established: `bound` by a capability, else a person (`user`), who may
-        speak as any session of the profile, or a program (`peer`), which may speak as a shell only."""
-        if bound is not None:
-            turn = self._turns.current(bound)
-            if turn is not None:
-                return Caller(bound, Origin.PEER, bound=True, turn=turn.id, epoch=turn.epoch)
-            elsewhere = await self._ledger.store.live_turn(bound)
-            if elsewhere is not None and elsewhere.node != self._ledger.node:
-                raise Refused(Code.STALE_EPOCH, f"{bound} is run by another bridge now")
-            return Caller(bound, Origin.PEER, bound=True)
-        ident = address(name, self.profile) if name else session_id(self.profile, SHELL)
-        session = await self._ledger.store.session(ident) if ident else None
-        if session is not None and profile_of(session.id) != self.profile:
-            session = None
-        if origin is not Origin.USER and (session is None or session.kind is not Kind.SHELL):
-            # The same where there is no such session: a program learns of none by guessing names.
-            raise Refused(
-                Code.NOT_PERMITTED,
-                "a program without a terminal may speak as a session of kind shell only",
-                remedy="Name a session of kind shell, or none.",
-            )
-        if session is None:
-            raise unknown_session()
-        if origin is Origin.USER:
-            return Caller(session.id, Origin.USER, person="shell", operator=True)
-        return Caller(session.id, Origin.PEER)
-
-    # Seeing
 
     async def sessions(
         self, caller: Caller, *, active: bool = False, limit: int = 50, cursor: str | None = None
@@ -267,40 +133,6 @@ class Directory:
             reachable=reachable,
             busy=in_effect(session, self._agents),
         )
-
-
-def _as_declared(session: Session, declared: Declared) -> Session:
-    return replace(
-        session,
-        title=declared.title,
-        kind=declared.kind,
-        source=Source.FILE,
-        agent=declared.agent,
-        cwd=declared.cwd,
-        project=declared.project,
-        tags=declared.tags,
-        habits=declared.habits,
-        closed_at=None,
-        paused=None,
-    )
-
-
-def _hours(habits: Habits) -> tuple[object, ...]:
-    return habits.quiet, habits.timezone
-
-
-def _bind(work: Work, known: Binding | None, place: Place, session: SessionId, source: Source) -> None:
-    """`known` is what the place is bound to so far."""
-    if known is not None and known.session == session and source in (known.source, Source.RUNTIME):
-        return
-    if known is not None and known.source is Source.FILE and source is Source.RUNTIME:
-        raise Refused(
-            Code.NOT_PERMITTED,
-            f"{place} is bound to {known.session} by the operator's file",
-            remedy="Change the places of the session in tieline.toml.",
-        )
-    base = known or Binding(place, None, source, work.now)
-    work.put(replace(base, session=session, source=source, bound_at=work.now))
 
 
 def _split(text: str, words: int) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from bridge.flow.causes import unknown_message
 from bridge.flow.charter import Charter
 from bridge.flow.commands import Commands
 from bridge.flow.control import Control
-from bridge.flow.directory import SHELL, Directory
+from bridge.flow.directory import Directory
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.governance import Governance
 from bridge.flow.grants import Grants
@@ -34,13 +34,15 @@ from bridge.flow.recovery import Recovery
 from bridge.flow.redeclaring import redeclare
 from bridge.flow.reply import Replies
 from bridge.flow.retention import Retention
+from bridge.flow.roster import Roster
 from bridge.flow.shortage import Shortage
+from bridge.flow.speakers import Speakers
 from bridge.flow.steering import Steering
 from bridge.flow.timekeeper import Timekeeper
 from bridge.flow.turns import Turns
 from bridge.flow.unheard import Unheard
 from bridge.flow.waits import Waits
-from bridge.ids import NodeId, SessionId, address, profile_of
+from bridge.ids import SHELL, NodeId, SessionId, address, profile_of
 from bridge.limits import Limits
 from bridge.message import Origin
 from bridge.ports.chat import Chat
@@ -109,7 +111,9 @@ class Exchange:
         self._outbox = Outbox(self._ledger, self._hints)
         governance = Governance(self._ledger, policy)
         admission = Admission(self._ledger, governance, self._dispatch)
-        self.directory = Directory(self._ledger, governance, self._agents, self._turns, profile)
+        self.directory = Directory(self._ledger, governance, self._agents, profile)
+        self.roster = Roster(self._ledger, self._agents, profile)
+        self._speakers = Speakers(self._ledger, self._turns, profile)
         approvals = Approvals(self._ledger, governance, self._dispatch, profile)
         self.oversight: Oversight = Oversight(
             self._ledger, approvals, Grants(self._ledger), proposals, self.directory, confirm=confirm_in_chat
@@ -120,7 +124,7 @@ class Exchange:
         self._steering = Steering(self._ledger, self._agents)
         self._mailbox = Mailbox(self._ledger, self._hints, unheard, self._steering)
         self._replies = Replies(self._ledger, admission, waits, self._hints)
-        commands = Commands(self._ledger, admission, self.directory, self.control, self.oversight)
+        commands = Commands(self._ledger, admission, self.directory, self.roster, self.control, self.oversight)
         self.menu = commands.menu()
         self.inbound = Inbound(
             self._ledger, self._dispatch, commands, Buttons(self._ledger, self.control, questions, approvals, proposals)
@@ -131,7 +135,7 @@ class Exchange:
     async def start(self, declared: Sequence[Declared]) -> None:
         """Recovers what an earlier bridge left, and brings the sessions to what the file says."""
         await self._recovery.restart()
-        await self.directory.declare(declared)
+        await self.roster.declare(declared)
 
     async def begin(self) -> None:
         """Begins to deliver. Agents call back at once, so whatever serves their tools must accept by then."""
@@ -147,7 +151,7 @@ class Exchange:
 
     async def redeclare(self, declared: Sequence[Declared]) -> None:
         """Brings the sessions to what the file says now, while they are at work."""
-        await redeclare(declared, self._ledger, self.directory, self.control, self._turns, self._agents)
+        await redeclare(declared, self._ledger, self.roster, self.control, self._turns, self._agents)
 
     async def drain(self) -> None:
         """Begins no further turn, gives those that run `stop_grace_s` to end, with their tools at hand, and closes
@@ -234,7 +238,7 @@ class Exchange:
         async with self._recorded(caller, f"read the mail of {session}"):
             if caller.bound:
                 raise Refused(Code.NOT_PERMITTED, "a session reads its own mail only")
-            return await self.directory.caller(session, origin=caller.origin, bound=None)
+            return await self._speakers.caller(session, origin=caller.origin, bound=None)
 
     @asynccontextmanager
     async def _recorded(self, caller: Caller, what: str) -> AsyncIterator[None]:
@@ -251,7 +255,7 @@ class Exchange:
     async def caller(self, session_name: str | None, *, origin: Origin, bound: SessionId | None) -> Caller:
         tries = Caller(SessionId(f"{self.directory.profile}/{SHELL}"), origin)
         async with self._recorded(tries, f"speak as {session_name}"):
-            return await self.directory.caller(session_name, origin=origin, bound=bound)
+            return await self._speakers.caller(session_name, origin=origin, bound=bound)
 
     def token_session(self, token: str) -> SessionId | None:
         return self._agents.session_of_token(token)
@@ -285,7 +289,8 @@ class Exchange:
                     "only a person may make a session",
                     remedy="Type it in a terminal of your own, or declare the session in tieline.toml.",
                 )
-        return await self.directory.new(handle, agent=agent, cwd=cwd, place=place, title=title)
+        made = await self.roster.new(handle, agent=agent, cwd=cwd, place=place, title=title)
+        return await self.directory.view(made)
 
     async def stop(self, caller: Caller, session: str, everything: bool) -> tuple[bool, int]:
         """As `/stop` at a place of the session, for a person who is elsewhere or where it has none."""

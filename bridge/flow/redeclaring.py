@@ -5,29 +5,29 @@ from contextlib import ExitStack
 
 from bridge.flow.agents import Agents
 from bridge.flow.control import Control
-from bridge.flow.directory import SHELL, Directory
 from bridge.flow.ledger import Ledger
+from bridge.flow.roster import Roster
 from bridge.flow.turns import Turns
-from bridge.ids import SessionId, profile_of, session_id
+from bridge.ids import SHELL, SessionId, profile_of, session_id
 from bridge.session import Declared, Source
 
 
 async def redeclare(
     declared: Sequence[Declared],
     ledger: Ledger,
-    directory: Directory,
+    roster: Roster,
     control: Control,
     turns: Turns,
     agents: Agents,
 ) -> None:
-    """As `Directory.declare` at a start, where no turn runs: a turn of a session that has left the file is ended before
+    """As `Roster.declare` at a start, where no turn runs: a turn of a session that has left the file is ended before
     the session is closed, and its agent after it."""
-    leaving = await _leaving(declared, ledger, directory.profile)
+    leaving = await _leaving(declared, ledger, roster.profile)
     with ExitStack() as held:
         for session in leaving:
             held.enter_context(turns.held(session))
             await control.halt(session)
-        await directory.declare(declared)
+        await roster.declare(declared)
         for session in leaving:
             await agents.retire(session)
     for session in await ledger.store.waiting_sessions():

@@ -197,14 +197,14 @@ async def test_a_closed_session_takes_and_sends_nothing_and_its_mail_goes_back()
         read = await on.send("old", "and this?", caller=await on.shell("tool"))
         await on.exchange.ack(old, [read.message_id])
         await on.send("tool", "mine", caller=old, key="k")
-        await on.exchange.directory.declare([session("tool", agent=None)])
+        await on.exchange.roster.declare([session("tool", agent=None)])
         assert (await on.refused("old")).code is Code.SESSION_CLOSED
         for key in (None, "k"):
             assert (await on.refused("tool", "mine", caller=old, key=key)).code is Code.SESSION_CLOSED
         assert [(await on.request(one.message_id)).state for one in (asked, read)] == ["failed", "failed"]
         (told,) = await on.inbox()
         assert "session_closed" in told.text
-        await on.exchange.directory.declare([session("tool", agent=None), session("old", agent=None)])
+        await on.exchange.roster.declare([session("tool", agent=None), session("old", agent=None)])
         await on.send("old", "back again")
 
 

@@ -45,7 +45,7 @@ async def test_a_notice_that_is_lost_causes_no_notice() -> None:
     async with stage(session("career"), session("tool", agent=None)) as on:
         await expired_news(on)
         (notice,) = await on.inbox("career")
-        await on.exchange.directory.declare([session("tool", agent=None)])
+        await on.exchange.roster.declare([session("tool", agent=None)])
         assert (await on.message(notice.message_id)).outcome is Outcome.FAILED
         assert await on.store.unsettled() == {}
 
@@ -79,7 +79,7 @@ async def test_a_session_that_is_closed_while_it_waits_has_its_late_answer_shown
         on.agent("desk", desk)
         await on.say("desk", "find out")
         await on.chat.seen(room("desk"), "asked")
-        await on.exchange.directory.declare([session("tool", agent=None)])
+        await on.exchange.roster.declare([session("tool", agent=None)])
         assert (await on.request(asked[0])).state is Answer.CANCELLED
         await on.exchange.reply(await on.shell("tool"), asked[0], "now")
         await on.chat.seen(room("desk"), "tool (late): now")

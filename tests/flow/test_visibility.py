@@ -53,7 +53,7 @@ async def test_no_state_of_an_invisible_session_shows_in_a_refusal(state: str) -
         secret = await on.store.session(ident("secret"))
         assert secret is not None
         if state == "closed":
-            await on.exchange.directory.declare([session("desk")])
+            await on.exchange.roster.declare([session("desk")])
         elif state == "paused":
             await on.store.commit(Change(puts=[replace(secret, paused="log in again")]))
         elif state == "full":
@@ -119,7 +119,7 @@ async def test_a_session_says_how_it_can_be_reached_and_what_waits_for_it() -> N
 
 async def test_closed_sessions_leave_the_list() -> None:
     async with stage(session("desk"), session("old")) as on:
-        await on.exchange.directory.declare([session("desk")])
+        await on.exchange.roster.declare([session("desk")])
         assert ident("old") not in await listed(on, await on.shell(origin=Origin.USER))
 
 
@@ -270,7 +270,7 @@ async def test_an_agent_learns_of_no_hidden_session_from_the_status() -> None:
 
 async def test_the_status_counts_what_runs_and_what_waits() -> None:
     async with stage(session("desk"), session("old"), session("tool", agent=None)) as on:
-        await on.exchange.directory.declare([session("desk"), session("tool", agent=None)])
+        await on.exchange.roster.declare([session("desk"), session("tool", agent=None)])
         status = await on.exchange.status(await on.shell())
         assert (status.sessions, status.turns, status.queued, status.oldest_queued_s) == (3, 0, 0, None)
         await on.send("tool", "one")

@@ -1,0 +1,148 @@
+"""The roster: how sessions are made and closed, by the operator's file or at run time, and where they are bound."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+
+from bridge.errors import Code, Refused
+from bridge.flow.agents import Agents
+from bridge.flow.control import hasten
+from bridge.flow.ledger import Ledger, Work
+from bridge.flow.settlement import close, settle
+from bridge.ids import SHELL, Place, SessionId, profile_of, session_id
+from bridge.ids import place as parse_place
+from bridge.message import Outcome
+from bridge.request import Answer
+from bridge.session import Binding, Declared, Habits, Kind, Session, Source
+
+
+class Roster:
+    def __init__(self, ledger: Ledger, agents: Agents, profile: str) -> None:
+        self._ledger = ledger
+        self._agents = agents
+        self.profile = profile
+
+    async def declare(self, declared: Sequence[Declared]) -> None:
+        """Brings the store to what the file says: sessions in it are open, those that have left it are closed,
+        and its places are bound. What was made at run time stays. Whatever was paused is tried again: the file, or
+        what it stands on, may have been set right."""
+        shell = Declared(session_id(self.profile, SHELL), "Shell", Kind.SHELL)
+        named = {one.id: one for one in declared}
+        named.setdefault(shell.id, shell)
+        attempts = count()
+        await self._ledger.do(lambda work: self._declare(work, named, again=next(attempts) > 0))
+
+    async def _declare(self, work: Work, named: Mapping[SessionId, Declared], *, again: bool) -> None:
+        stored = {one.id: one for one in await work.store.sessions() if profile_of(one.id) == self.profile}
+        for ident, one in named.items():
+            known = stored.get(ident)
+            if known is None and again:
+                # It is there, for it could not be made, but in no list: it is unreadable, and this says so.
+                known = await work.session(ident)
+            session = _as_declared(known or Session(ident, one.title, one.kind, Source.FILE, work.now), one)
+            if session != known:
+                work.put(session)
+            if known is not None and _hours(known.habits) != _hours(session.habits):
+                await hasten(work, ident)  # What has to wait by the new hours is put off again.
+        await self._declare_places(work, {place: ident for ident, one in named.items() for place in one.places})
+        for session in stored.values():
+            if session.source is not Source.FILE and session.id not in named and session.paused is not None:
+                work.put(replace(session, paused=None))
+            elif session.source is Source.FILE and session.id not in named and session.closed_at is None:
+                await self._close(work, session)
+
+    async def _declare_places(self, work: Work, places: Mapping[Place, SessionId]) -> None:
+        bound = {one.place: one for one in await work.store.bindings()}
+        for place, ident in places.items():
+            _bind(work, bound.get(place), place, ident, Source.FILE)
+        for binding in bound.values():
+            mine = binding.session is not None and profile_of(binding.session) == self.profile
+            if mine and binding.source is Source.FILE and binding.place not in places:
+                work.unbind(binding.place)
+
+    async def new(
+        self,
+        handle: str,
+        *,
+        agent: str | None,
+        cwd: str | None = None,
+        place: str | None = None,
+        title: str | None = None,
+    ) -> SessionId:
+        """Makes a session at run time. Raises `invalid_request` where the handle is or was another session's."""
+        ident = session_id(self.profile, handle)
+        where = parse_place(place) if place is not None else None
+        if agent is not None and not self._agents.configured(agent):
+            raise Refused(
+                Code.INVALID_REQUEST,
+                f"no agent named {agent!r} is configured",
+                remedy="Name one of the [agents.*] of tieline.toml.",
+            )
+
+        async def body(work: Work) -> None:
+            if await work.session(ident) is not None:
+                raise Refused(Code.INVALID_REQUEST, f"{ident} exists; a handle is never given to another session")
+            kind = Kind.CHAT if agent is not None else Kind.SHELL
+            work.put(Session(ident, title or handle, kind, Source.RUNTIME, created_at=work.now, agent=agent, cwd=cwd))
+            if where is not None:
+                _bind(work, await work.store.binding(where), where, ident, Source.RUNTIME)
+
+        await self._ledger.do(body)
+        return ident
+
+    async def bind(self, place: Place, session: SessionId) -> None:
+        """Raises `not_permitted` for a place that the operator's file binds to another session."""
+
+        async def body(work: Work) -> None:
+            _bind(work, await work.store.binding(place), place, session, Source.RUNTIME)
+
+        await self._ledger.do(body)
+
+    async def _close(self, work: Work, session: Session) -> None:
+        """Its mail goes back to its senders, requests to it fail, and its own are withdrawn (DESIGN §7)."""
+        work.put(replace(session, closed_at=work.now))
+        reason = f"session_closed: {session.id} was closed"
+        for message in await work.store.unsettled_of(session.id):
+            await settle(work, message, Outcome.FAILED, reason=reason)
+        for request in await work.store.open_requests_to(session.id):
+            newest = await work.request(request.id)
+            if newest is not None and newest.open:
+                await close(work, newest, Answer.FAILED, reason=reason)
+        for request in await work.store.open_requests_of(session.id):
+            newest = await work.request(request.id)
+            if newest is not None and newest.open:
+                await close(work, newest, Answer.CANCELLED, reason=reason, by_asker=True)
+
+
+def _as_declared(session: Session, declared: Declared) -> Session:
+    return replace(
+        session,
+        title=declared.title,
+        kind=declared.kind,
+        source=Source.FILE,
+        agent=declared.agent,
+        cwd=declared.cwd,
+        project=declared.project,
+        tags=declared.tags,
+        habits=declared.habits,
+        closed_at=None,
+        paused=None,
+    )
+
+
+def _hours(habits: Habits) -> tuple[object, ...]:
+    return habits.quiet, habits.timezone
+
+
+def _bind(work: Work, known: Binding | None, place: Place, session: SessionId, source: Source) -> None:
+    """`known` is what the place is bound to so far."""
+    if known is not None and known.session == session and source in (known.source, Source.RUNTIME):
+        return
+    if known is not None and known.source is Source.FILE and source is Source.RUNTIME:
+        raise Refused(
+            Code.NOT_PERMITTED,
+            f"{place} is bound to {known.session} by the operator's file",
+            remedy="Change the places of the session in tieline.toml.",
+        )
+    base = known or Binding(place, None, source, work.now)
+    work.put(replace(base, session=session, source=source, bound_at=work.now))
