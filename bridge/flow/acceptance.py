@@ -10,8 +10,9 @@ from bridge.decision import Decision, Effect, Verdict
 from bridge.flow.causes import served
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.holding import hold
-from bridge.flow.ledger import Work
 from bridge.flow.occupied import takes_when_idle
+from bridge.flow.showing import show
+from bridge.flow.work import Work
 from bridge.ids import ConversationId, MessageId, Place, profile_of
 from bridge.loops import day_of
 from bridge.message import Intent, Message, Origin, State, in_line
@@ -188,8 +189,9 @@ async def _show(work: Work, message: Message, parties: Parties, position: int) -
     wake = message.wake and recipient.runs
     status = wording.queued_status(position, wake=wake, busy=parties.busy, obstacle=obstacle)
     line = wording.sent_line(message.recipient, message.text, status)
-    await work.show(f"handoff:{message.id}:from", message.place, PostKind.HANDOFF, line, message=message.id)
-    await work.show(
+    await show(work, f"handoff:{message.id}:from", message.place, PostKind.HANDOFF, line, message=message.id)
+    await show(
+        work,
         f"handoff:{message.id}:to",
         served(work, parties.places),
         PostKind.HANDOFF,

@@ -12,9 +12,10 @@ from bridge.flow.acceptance import accept, receipt_of
 from bridge.flow.causes import causes_of, mark_begun, place_for, replied_to
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.governance import Governance
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
 from bridge.flow.occupied import occupant
 from bridge.flow.refusal import refuse, refuse_early
+from bridge.flow.work import Work
 from bridge.grant import Scope
 from bridge.ids import MessageId, SessionId, address, profile_of
 from bridge.loops import day_of, stand
@@ -89,7 +90,7 @@ class Admission:
             open_requests=parties.open_requests,
             today=parties.today,
             circle=circle,
-            attended=any(work.ledger.attended(one.place) for one in parties.places),
+            attended=any(work.means.attended(one.place) for one in parties.places),
             now=work.now,
             busy=occupied is not None,
         )

@@ -16,8 +16,9 @@ from bridge.flow.dispatch import Dispatch
 from bridge.flow.governance import Governance
 from bridge.flow.grants import give
 from bridge.flow.holding import let_go, of_pair, wished
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
 from bridge.flow.settlement import settle, show_status
+from bridge.flow.work import Work
 from bridge.grant import Grant, Scope
 from bridge.ids import ConversationId, MessageId, profile_of
 from bridge.loops import Standing, day_of

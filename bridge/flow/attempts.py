@@ -5,7 +5,8 @@ from contextlib import suppress
 from bridge.audit import ActKind
 from bridge.caller import Caller
 from bridge.errors import Refused
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
+from bridge.flow.work import Work
 
 _CHARS = 200
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
-from bridge.flow.ledger import Work
+from bridge.flow.work import Work
 from bridge.ids import MessageId, Place, SessionId
 from bridge.loops import Cause, cause_of
 from bridge.message import Intent, Message, Origin
@@ -64,7 +64,7 @@ async def first_place(work: Work, session: SessionId) -> Place | None:
 
 def served(work: Work, places: Iterable[Binding]) -> Place | None:
     """The first of them that a chat serves."""
-    return next((one.place for one in places if work.ledger.chat_of(one.place) is not None), None)
+    return next((one.place for one in places if work.means.chat_of(one.place) is not None), None)
 
 
 async def mark_begun(work: Work, turn: Turn) -> None:

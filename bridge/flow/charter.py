@@ -12,8 +12,10 @@ from bridge.approval import Subject
 from bridge.audit import ActKind
 from bridge.caller import Caller
 from bridge.flow.governance import Governance
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
 from bridge.flow.proposals import Proposals
+from bridge.flow.showing import show
+from bridge.flow.work import Work
 from bridge.ids import SYSTEM, Place
 from bridge.message import Origin
 from bridge.ports.policy import Policy
@@ -96,7 +98,7 @@ class Charter:
     async def _tell(self, since: float, text: str) -> None:
         async def body(work: Work) -> None:
             for place in self.places():
-                await work.show(f"file:{since}:{place}", place, PostKind.NOTICE, text)
+                await show(work, f"file:{since}:{place}", place, PostKind.NOTICE, text)
 
         await self._ledger.do(body)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import islice
 
-from bridge.flow.ledger import Work
+from bridge.flow.work import Work
 from bridge.message import Intent, Message, Origin
 
 _MOST = 20

@@ -15,6 +15,7 @@ from bridge.flow.directory import Directory
 from bridge.flow.ledger import Ledger
 from bridge.flow.oversight import HANDING_WORK, Oversight
 from bridge.flow.roster import Roster
+from bridge.flow.showing import show
 from bridge.grant import Scope
 from bridge.ids import SHELL, SessionId, session_id
 from bridge.message import Intent, Origin
@@ -96,7 +97,7 @@ class Commands:
         if said:
             text = said
             # What is done is told, and not done again to be told.
-            await self._ledger.surely(lambda work: work.show(reply, heard.place, PostKind.NOTICE, text))
+            await self._ledger.surely(lambda work: show(work, reply, heard.place, PostKind.NOTICE, text))
 
     # Messages
 

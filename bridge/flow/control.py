@@ -6,10 +6,12 @@ from bridge.audit import ActKind
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
 from bridge.flow.recovery import Recovery
 from bridge.flow.settlement import close, decided, settle, show_status
+from bridge.flow.showing import revise
 from bridge.flow.turns import Turns
+from bridge.flow.work import Work
 from bridge.ids import ConversationId, MessageId, SessionId
 from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.quiet import kept_until
@@ -144,7 +146,7 @@ class Control:
             key = f"limit:{conversation.id}:{conversation.budget}"
             work.put(replace(conversation, budget=conversation.budget + more, told=False))
             work.act(ActKind.EXTENDED, by, conversation.id, budget=conversation.budget + more)
-            await work.revise(key, f"This conversation may have {more} more messages.")
+            await revise(work, key, f"This conversation may have {more} more messages.")
             return f"{more} more messages."
 
         return await self._ledger.do(body)

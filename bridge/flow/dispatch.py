@@ -9,10 +9,11 @@ from functools import partial
 
 from bridge.flow.causes import first_place
 from bridge.flow.collecting import run_at_head
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
 from bridge.flow.recovery import Recovery
 from bridge.flow.settlement import closing_of
 from bridge.flow.turns import Run, Turns, start_turn
+from bridge.flow.work import Work
 from bridge.ids import MessageId, Place, SessionId, TurnId
 from bridge.message import Intent, Message
 from bridge.quiet import kept_until
@@ -161,7 +162,7 @@ async def begin(work: Work, session_id: SessionId, ident: TurnId, turns: Turns) 
         acts_for=acts_for,
         conversation=message.conversation,
         started_at=work.now,
-        node=work.ledger.node,
+        node=work.means.node,
         leased_until=work.now + work.limits.lease_s,
         place=place or await first_place(work, session_id),
     )

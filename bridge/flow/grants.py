@@ -6,7 +6,8 @@ from bridge.audit import ActKind
 from bridge.caller import Caller
 from bridge.decision import Effect, Verb
 from bridge.errors import Code, Refused
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
+from bridge.flow.work import Work
 from bridge.grant import Grant, GrantId, Scope
 from bridge.ids import ConversationId
 

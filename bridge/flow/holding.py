@@ -10,7 +10,8 @@ from dataclasses import replace
 from bridge import wording
 from bridge.approval import Approval, ApprovalId, Subject
 from bridge.flow.causes import first_place
-from bridge.flow.ledger import Work
+from bridge.flow.showing import revise, show
+from bridge.flow.work import Work
 from bridge.ids import Place, SessionId
 from bridge.message import Message
 from bridge.post import Button, PostKind
@@ -24,7 +25,7 @@ async def hold(work: Work, message: Message) -> None:
     """Asks the operators of the recipient's place about a message that is put as held in this change."""
     work.step(StepKind.HELD, message, until=message.expires_at)
     line = wording.sent_line(message.recipient, message.text, wording.HELD)
-    await work.show(f"handoff:{message.id}:from", message.place, PostKind.HANDOFF, line, message=message.id)
+    await show(work, f"handoff:{message.id}:from", message.place, PostKind.HANDOFF, line, message=message.id)
     approval = await open_about(work, message)
     if approval is None:
         place = await attended_place(work, message.recipient)
@@ -54,7 +55,7 @@ async def let_go(work: Work, message: Message, how: str, by: str | None) -> None
     else:
         work.put(approval.closed(work.now, how, by))
         said = wording.approval_decided(message, how, by)
-        await work.revise(f"approval:{approval.id}", said)
+        await revise(work, f"approval:{approval.id}", said)
 
 
 async def wished(work: Work, message: Message, wish: str) -> None:
@@ -78,7 +79,7 @@ async def open_about(work: Work, message: Message) -> Approval | None:
 async def attended_place(work: Work, session: SessionId) -> Place | None:
     """Where somebody can be asked about what comes to a session: the first of its places with an operator."""
     for binding in await work.store.places(session):
-        if work.ledger.attended(binding.place):
+        if work.means.attended(binding.place):
             return binding.place
     return await first_place(work, session)
 
@@ -95,7 +96,7 @@ async def _ask(work: Work, approval: Approval, held: list[Message]) -> None:
     content, key = json.loads(approval.content), f"approval:{approval.id}"
     text = wording.approval_asked(shown, content.get("wish"), more=len(held) - len(shown))
     session = shown[-1].recipient
-    await work.show(key, content["place"], PostKind.NOTICE, text, buttons=buttons, session=session)
+    await show(work, key, content["place"], PostKind.NOTICE, text, buttons=buttons, session=session)
 
 
 def _about(message: Message) -> str:

@@ -12,7 +12,9 @@ from bridge.flow.buttons import Buttons
 from bridge.flow.commands import Commands
 from bridge.flow.control import hasten
 from bridge.flow.dispatch import Dispatch
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
+from bridge.flow.showing import show
+from bridge.flow.work import Work
 from bridge.ids import ConversationId, MessageId, Place
 from bridge.intake import Update
 from bridge.message import Intent, Message, Origin
@@ -78,7 +80,7 @@ class Inbound:
             if refused.code is Code.UNAVAILABLE:
                 raise
             text = f"Not accepted: {refused.reason}. {refused.remedy}"
-            await self._ledger.do(lambda work: work.show(f"reply:{heard.key}", heard.place, PostKind.NOTICE, text))
+            await self._ledger.do(lambda work: show(work, f"reply:{heard.key}", heard.place, PostKind.NOTICE, text))
 
     async def press(self, pressed: Pressed) -> str:
         try:
@@ -113,7 +115,7 @@ class Inbound:
         work.put(awake)
         if session.paused is not None:
             text = f"{session.title} is paused: {session.paused}. Your message waits: set it right, then /resume."
-            await work.show(f"paused:{message.id}", heard.place, PostKind.NOTICE, text, session=session.id)
+            await show(work, f"paused:{message.id}", heard.place, PostKind.NOTICE, text, session=session.id)
         await self._lanes.hand_over(work, session.id)
 
 
@@ -167,7 +169,7 @@ async def _offer(work: Work, heard: Heard, binding: Binding | None) -> None:
         return
     if binding is None:
         work.put(Binding(heard.place, None, Source.RUNTIME, work.now))
-    await work.show(f"offer:{heard.place}", heard.place, PostKind.NOTICE, wording.unbound_offer(heard.place))
+    await show(work, f"offer:{heard.place}", heard.place, PostKind.NOTICE, wording.unbound_offer(heard.place))
 
 
 def _digest(text: str) -> str:

@@ -8,10 +8,11 @@ from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.flow.causes import mark_begun, unknown_message
 from bridge.flow.hints import Hints
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
 from bridge.flow.settlement import closing_of, settle
 from bridge.flow.steering import Steering
 from bridge.flow.unheard import Unheard
+from bridge.flow.work import Work
 from bridge.ids import MessageId, SessionId, TurnId, receiver
 from bridge.message import Intent, Message, Outcome, State
 from bridge.trace import StepKind

@@ -1,6 +1,6 @@
 """Sessions that take handoffs only when they are idle (`busy = "reject"`, DESIGN §5)."""
 
-from bridge.flow.ledger import Work
+from bridge.flow.work import Work
 from bridge.message import Message
 from bridge.session import Busy, Session
 from bridge.turn import Turn

@@ -14,7 +14,9 @@ from itertools import count
 
 from bridge import wording
 from bridge.flow.hints import Hints
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
+from bridge.flow.showing import show
+from bridge.flow.work import Work
 from bridge.ids import Place
 from bridge.ports.chat import Ambiguous, Chat, NotDelivered
 from bridge.post import Post, PostKind, PostState
@@ -124,7 +126,7 @@ async def _report(work: Work, chat: Chat, post: Post, reason: str) -> None:
     text = wording.undelivered_post(post.place, reason)
     for where in chat.reports():
         if where != post.place:
-            await work.show(f"{_REPORT}{post.place}:{where}", where, PostKind.NOTICE, text)
+            await show(work, f"{_REPORT}{post.place}:{where}", where, PostKind.NOTICE, text)
 
 
 def _heads(posts: Iterable[Post], now: float) -> list[Post]:

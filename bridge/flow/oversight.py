@@ -15,8 +15,9 @@ from bridge.flow.approvals import Approvals, Decided
 from bridge.flow.attempts import record_attempt
 from bridge.flow.directory import Directory
 from bridge.flow.grants import Grants, give
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
 from bridge.flow.proposals import Proposals
+from bridge.flow.work import Work
 from bridge.grant import Grant, GrantId, Scope
 from bridge.ids import ConversationId, SessionId, address
 from bridge.message import Message, Origin

@@ -1,7 +1,9 @@
 """The one message that shows what a running turn is doing, revised while it runs."""
 
 from bridge import wording
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
+from bridge.flow.showing import show
+from bridge.flow.work import Work
 from bridge.ports.runtime import Event, Text, ToolBegun
 from bridge.post import PostKind
 from bridge.turn import Turn
@@ -45,4 +47,4 @@ class Progress:
             lines.append(f"tool: {wording.short(self._tool, 100)}")
         if self._said.strip():
             lines.append(wording.short(self._said, 300))
-        await work.show(f"progress:{turn.id}", turn.place, PostKind.PROGRESS, "\n".join(lines), session=turn.session)
+        await show(work, f"progress:{turn.id}", turn.place, PostKind.PROGRESS, "\n".join(lines), session=turn.session)

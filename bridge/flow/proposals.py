@@ -9,7 +9,9 @@ from bridge.approval import Approval, ApprovalId, Subject
 from bridge.audit import ActKind
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
+from bridge.flow.showing import revise, show
+from bridge.flow.work import Work
 from bridge.ids import Place
 from bridge.post import Button, PostKind
 
@@ -58,7 +60,7 @@ class Proposals:
             work.put(approval)
             buttons = (Button("Accept", f"yes:{approval.id}"), Button("Refuse", f"nay:{approval.id}"))
             for place in self.places():
-                await work.show(_key(approval, place), place, PostKind.NOTICE, text, buttons=buttons)
+                await show(work, _key(approval, place), place, PostKind.NOTICE, text, buttons=buttons)
             if approval.expires_at is not None:
                 ends = approval.expires_at
                 work.then(lambda: work.wake.at(ends))
@@ -102,7 +104,7 @@ class Proposals:
 
     async def _tell(self, work: Work, approval: Approval, text: str) -> None:
         for place in self.places():
-            await work.revise(_key(approval, place), text)
+            await revise(work, _key(approval, place), text)
 
 
 def _key(approval: Approval, place: Place) -> str:

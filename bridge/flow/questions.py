@@ -9,8 +9,10 @@ from typing import Any
 
 from bridge import wording
 from bridge.errors import Code, Refused
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
+from bridge.flow.showing import show
 from bridge.flow.terms import BEHIND, terms_of
+from bridge.flow.work import Work
 from bridge.ids import Place, TurnId, handle_of
 from bridge.ports.runtime import Option, Question
 from bridge.post import Button, PostKind
@@ -100,4 +102,4 @@ class Questions:
         self, turn: Turn, place: Place | None, text: str, ident: str, buttons: Sequence[Button] = ()
     ) -> Callable[[Work], Awaitable[None]]:
         key = f"question:{ident}"
-        return lambda work: work.show(key, place, PostKind.NOTICE, text, buttons=buttons, session=turn.session)
+        return lambda work: show(work, key, place, PostKind.NOTICE, text, buttons=buttons, session=turn.session)

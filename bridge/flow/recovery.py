@@ -11,9 +11,10 @@ import logging
 from functools import partial
 
 from bridge.flow.agents import Agents
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
 from bridge.flow.turn_end import end_turn, lose_turn
 from bridge.flow.turns import STOPPED, Turns
+from bridge.flow.work import Work
 from bridge.ids import SessionId
 from bridge.turn import Turn
 
@@ -96,12 +97,12 @@ async def _take_over(work: Work, turn: Turn, *, lapsed: bool = True) -> Turn | N
     current = await work.turn(turn.id)
     if current is None or not current.live:
         return None
-    if (current.node, current.epoch) == (work.ledger.node, turn.epoch + 1):
+    if (current.node, current.epoch) == (work.means.node, turn.epoch + 1):
         return current  # stored by an attempt whose success was not heard of
     if current.epoch != turn.epoch:
         return None
-    if lapsed and current.node != work.ledger.node and not current.lapsed(work.now):
+    if lapsed and current.node != work.means.node and not current.lapsed(work.now):
         return None
-    taken = current.taken_over(work.ledger.node, work.now + work.limits.lease_s)
+    taken = current.taken_over(work.means.node, work.now + work.limits.lease_s)
     work.put(taken)
     return taken

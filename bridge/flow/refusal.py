@@ -8,7 +8,8 @@ from bridge.admission import Facts, verbs_of
 from bridge.caller import Caller
 from bridge.decision import Effect, Verdict
 from bridge.errors import Code, Refused
-from bridge.flow.ledger import Work
+from bridge.flow.showing import show
+from bridge.flow.work import Work
 from bridge.ids import ConversationId, Place, SessionId
 from bridge.loops import Standing
 from bridge.post import Button, PostKind
@@ -24,12 +25,13 @@ async def refuse(work: Work, caller: Caller, send: Send, facts: Facts, refused: 
     # The same request, tried again under its key, is shown in the same post.
     shown = f"refused:{facts.sender.id}:{send.key or ident}"
     line = wording.sent_line(send.to[:200], send.text, wording.refused_status(refused))
-    await work.show(shown, place, PostKind.HANDOFF, line)
+    await show(work, shown, place, PostKind.HANDOFF, line)
     conversation = facts.conversation
     if refused.code in _TELLS_PEOPLE and conversation is not None and not conversation.told:
         work.put(replace(conversation, told=True))
         which = f"{conversation.id}:{conversation.budget}"
-        await work.show(
+        await show(
+            work,
             f"limit:{which}",
             conversation.place,
             PostKind.NOTICE,

@@ -4,7 +4,8 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from bridge.flow.agents import Agents
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
+from bridge.flow.work import Work
 from bridge.history import doubt
 from bridge.ports.runtime import StartFailed
 from bridge.turn import Process, Turn

@@ -11,10 +11,11 @@ from bridge.errors import Code, Refused
 from bridge.flow.admission import Admission
 from bridge.flow.causes import mark_begun, unknown_message
 from bridge.flow.hints import Hints
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
 from bridge.flow.mailbox import holder, read
 from bridge.flow.settlement import answer, answer_late, close, decided, pending, settle
 from bridge.flow.waits import Waits
+from bridge.flow.work import Work
 from bridge.ids import MessageId, SessionId, address, profile_of
 from bridge.message import Intent, Message, Outcome, State
 from bridge.request import NO_REPLY_TEXT, Answer, Request
@@ -222,7 +223,7 @@ async def _held_up(work: Work, message: Message) -> str | None:
     if message.state is not State.QUEUED:
         return message.reason
     session = await work.session(message.recipient)
-    paused = (await work.ledger.regime()).paused_by
+    paused = (await work.means.regime()).paused_by
     obstacle = wording.obstacle(session, message, work.now, all_paused_by=paused) if session is not None else None
     return message.reason or obstacle
 

@@ -7,8 +7,9 @@ from itertools import count
 from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
 from bridge.flow.control import hasten
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
 from bridge.flow.settlement import close, settle
+from bridge.flow.work import Work
 from bridge.ids import SHELL, Place, SessionId, profile_of, session_id
 from bridge.ids import place as parse_place
 from bridge.message import Outcome

@@ -9,7 +9,8 @@ from dataclasses import replace
 from bridge import wording
 from bridge.decision import Effect, Verb, Verdict
 from bridge.flow.holding import let_go
-from bridge.flow.ledger import Work
+from bridge.flow.showing import revise, show
+from bridge.flow.work import Work
 from bridge.ids import SYSTEM, MessageId, Place, SessionId
 from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.post import Button, PostKind
@@ -53,7 +54,7 @@ async def settle(
     elif message.intent is Intent.INPUT:
         if outcome is not Outcome.CANCELLED:
             text = f"Not done ({outcome}): {reason or 'no reason is known'}\n{wording.short(message.text, 200)}"
-            await work.show(f"settled:{message.id}", message.place, PostKind.NOTICE, text, message=message.id)
+            await show(work, f"settled:{message.id}", message.place, PostKind.NOTICE, text, message=message.id)
     elif (of := await closing_of(work, message)) is not None:
         await _fail_parent(work, of, f"the closing of {of.id} could not be delivered: {reason or outcome}")
     elif message.origin is not Origin.SYSTEM:
@@ -109,7 +110,7 @@ async def answer_late(work: Work, request: Request, text: str) -> MessageId | No
     work.put(replace(request, late=late.id))
     work.step(StepKind.REPLY, question, request.asked, answer=request.state.value, reply=late.id, late=True, text=text)
     shown = wording.answer_post(request.asked, text, late=True)
-    await work.show(f"late:{request.id}", request.place, PostKind.FINAL, shown, message=request.id)
+    await show(work, f"late:{request.id}", request.place, PostKind.FINAL, shown, message=request.id)
     return late.id
 
 
@@ -162,19 +163,20 @@ async def pending(work: Work, parent: MessageId) -> bool:
 
 async def show_status(work: Work, message: Message, status: str) -> None:
     """Revises what the two places of a handoff show of it; where nothing was shown, nothing is."""
-    await work.revise(f"handoff:{message.id}:from", wording.sent_line(message.recipient, message.text, status))
-    await work.revise(f"handoff:{message.id}:to", wording.received_line(message, status))
+    await revise(work, f"handoff:{message.id}:from", wording.sent_line(message.recipient, message.text, status))
+    await revise(work, f"handoff:{message.id}:to", wording.received_line(message, status))
 
 
 async def park(work: Work, message: Message, place: Place | None, reason: str, *, life_s: float) -> None:
     """Sets a leased input aside until its people say retry or discard; where nobody could, it fails at once."""
-    if not work.ledger.attended(place):
+    if not work.means.attended(place):
         await settle(work, message, Outcome.FAILED, reason=f"{reason}, and nobody attends who could decide")
         return
     work.put(message.to_parked(expires_at=work.now + life_s, reason=reason))
     work.step(StepKind.TURN, message, parked=True, reason=reason)
     which = f"{message.id}:{message.epoch}"
-    await work.show(
+    await show(
+        work,
         f"parked:{which}",
         place,
         PostKind.NOTICE,
@@ -190,7 +192,7 @@ async def park(work: Work, message: Message, place: Place | None, reason: str, *
 
 async def decided(work: Work, message: Message, what: str) -> None:
     """Revises what asked about a parked message: there is nothing to press any more."""
-    await work.revise(f"parked:{message.id}:{message.epoch}", f"{what}: {wording.short(message.text, 200)}")
+    await revise(work, f"parked:{message.id}:{message.epoch}", f"{what}: {wording.short(message.text, 200)}")
 
 
 def _wakes(asker: Session, request: Request) -> bool:
@@ -231,7 +233,7 @@ def _closing(
             intent=Intent.REPLY,
             origin=Origin.PEER,
         )
-    if request.by_command and work.ledger.chat_of(request.place) is not None:
+    if request.by_command and work.means.chat_of(request.place) is not None:
         # The place shows it, and that is where it was wanted: nothing waits in the agent's inbox.
         return replace(told, state=State.SETTLED, outcome=Outcome.ACKED, read_at=work.now, settled_at=work.now)
     return told
@@ -279,7 +281,7 @@ def _record_grant(work: Work, request: Request, question: Message) -> None:
 async def _show_answer(work: Work, request: Request, state: Answer, text: str | None, reason: str | None) -> None:
     if text is not None:
         shown = wording.answer_post(request.asked, text, question=state is Answer.INPUT_REQUIRED)
-        await work.show(f"answer:{request.id}", request.place, PostKind.FINAL, shown, message=request.id)
+        await show(work, f"answer:{request.id}", request.place, PostKind.FINAL, shown, message=request.id)
     elif request.place is not None:
         told = wording.closing_text(request.asked, state, reason)
-        await work.show(f"answer:{request.id}", request.place, PostKind.NOTICE, told, message=request.id)
+        await show(work, f"answer:{request.id}", request.place, PostKind.NOTICE, told, message=request.id)

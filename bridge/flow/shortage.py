@@ -2,7 +2,9 @@
 
 from bridge import wording
 from bridge.errors import Code, Refused
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
+from bridge.flow.showing import show
+from bridge.flow.work import Work
 from bridge.post import PostKind
 
 _LOOK_S = 15.0
@@ -33,7 +35,7 @@ class Shortage:
 
         async def body(work: Work) -> None:
             for where in (where for chat in self._ledger.chats.values() for where in chat.reports()):
-                await work.show(f"short:{since}:{where}", where, PostKind.NOTICE, text)
+                await show(work, f"short:{since}:{where}", where, PostKind.NOTICE, text)
 
         await self._ledger.do(body)
         self._since = since if short else None

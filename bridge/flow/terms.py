@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bridge.flow.ledger import Work
+from bridge.flow.work import Work
 from bridge.ids import Place
 from bridge.ports.runtime import Option, Question
 from bridge.quiet import clock, quiet_until
@@ -61,7 +61,7 @@ def _denied(work: Work, session: Session, place: Place | None, *, quiet: bool) -
 
 
 def _unattended(work: Work, place: Place | None) -> str | None:
-    return None if work.ledger.attended(place) else "nobody attends who could allow it"
+    return None if work.means.attended(place) else "nobody attends who could allow it"
 
 
 async def _own_place(work: Work, turn: Turn) -> Place | None:
@@ -69,5 +69,5 @@ async def _own_place(work: Work, turn: Turn) -> Place | None:
     place that only the peer has."""
     own = [one.place for one in await work.store.places(turn.session)]
     own.sort(key=lambda place: place != turn.place)
-    served = [place for place in own if work.ledger.chat_of(place) is not None]
-    return next(filter(work.ledger.attended, served), next(iter(served), None))
+    served = [place for place in own if work.means.chat_of(place) is not None]
+    return next(filter(work.means.attended, served), next(iter(served), None))

@@ -2,11 +2,12 @@
 
 import asyncio
 
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
 from bridge.flow.mailbox import LAPSED
 from bridge.flow.proposals import Proposals
 from bridge.flow.recovery import Recovery
 from bridge.flow.settlement import close, settle
+from bridge.flow.work import Work
 from bridge.message import Outcome, State
 from bridge.request import Answer
 from bridge.trace import StepKind

@@ -4,8 +4,9 @@ from collections.abc import Set
 from dataclasses import replace
 
 from bridge import wording
-from bridge.flow.ledger import Work
 from bridge.flow.settlement import answer, answer_late, close, closing_of, park, pending, say_it_waits, settle
+from bridge.flow.showing import revise, show
+from bridge.flow.work import Work
 from bridge.ids import MessageId, handle_of
 from bridge.message import Intent, Message, Outcome, State
 from bridge.ports.runtime import Result
@@ -51,7 +52,7 @@ async def end_turn(work: Work, turn: Turn, result: Result, unheard: Set[MessageI
             await _failed(work, ended, taken, failure)
             await _abandon(work, ended, taken, f"the turn failed: {failure.detail}")
     word = {TurnState.COMPLETED: "done", TurnState.CANCELLED: "stopped"}.get(state, "failed")
-    await work.revise(f"progress:{turn.id}", f"{word} after {work.now - turn.started_at:.0f} s")
+    await revise(work, f"progress:{turn.id}", f"{word} after {work.now - turn.started_at:.0f} s")
     work.then(lambda: work.wake.lane(turn.session))
 
 
@@ -80,7 +81,7 @@ async def lose_turn(
     else:
         await _park_inputs(work, lost, taken, f"{reason}, and {doubt}" if doubt else reason)
     await _abandon(work, lost, taken, reason)
-    await work.revise(f"progress:{turn.id}", f"interrupted: {reason}")
+    await revise(work, f"progress:{turn.id}", f"interrupted: {reason}")
     work.then(lambda: work.wake.lane(turn.session))
 
 
@@ -90,7 +91,7 @@ async def _lost_again(work: Work, turn: Turn, taken: list[Message], reason: str)
         await _try_again(work, counted, due_at=work.now, reason=reason)
         if counted.attempts >= work.limits.attempts and message.intent is not Intent.INPUT:
             text = wording.given_up(message, counted.attempts, reason)
-            await work.show(f"failure:{message.id}", turn.place, PostKind.NOTICE, text, session=turn.session)
+            await show(work, f"failure:{message.id}", turn.place, PostKind.NOTICE, text, session=turn.session)
 
 
 def _state(result: Result) -> TurnState:
@@ -118,7 +119,7 @@ async def _completed(work: Work, turn: Turn, taken: list[Message], final: str) -
         await _answer(work, turn, final)
     if final and final != NO_REPLY_TEXT:
         about = turn.acts_for or turn.inputs[0]
-        await work.show(f"final:{turn.id}", turn.place, PostKind.FINAL, final, message=about, session=turn.session)
+        await show(work, f"final:{turn.id}", turn.place, PostKind.FINAL, final, message=about, session=turn.session)
 
 
 async def _answer(work: Work, turn: Turn, final: str) -> None:
@@ -204,7 +205,7 @@ async def _failed(work: Work, turn: Turn, taken: list[Message], failure: Failure
         return
     inputs = [one for one in taken if one.id in turn.inputs]
     tries = max((one.epoch for one in inputs), default=1)
-    due_at = max(failure.resets_at or 0, work.now + work.ledger.backoff(tries, cap_s=60))
+    due_at = max(failure.resets_at or 0, work.now + work.means.backoff(tries, cap_s=60))
     over = all(one.attempts >= work.limits.attempts for one in inputs)
     after = "It is given up." if over else f"Tried again in {due_at - work.now:.0f} s, or at once after /resume."
     await _tell(work, turn, failure, after, once=True)
@@ -228,11 +229,12 @@ async def _tell(work: Work, turn: Turn, failure: Failure, after: str, *, once: b
     """`once`: of several attempts at one input only the last is shown, in one post."""
     text = wording.turn_failed(turn.session, failure.detail, after)
     about = turn.inputs[0] if once else turn.id
-    await work.show(f"failure:{about}", turn.place, PostKind.NOTICE, text, session=turn.session)
+    await show(work, f"failure:{about}", turn.place, PostKind.NOTICE, text, session=turn.session)
     for ident in turn.inputs:
         message = await work.message(ident)
         if message is not None:
-            await work.revise(
+            await revise(
+                work,
                 f"handoff:{ident}:from",
                 wording.sent_line(message.recipient, message.text, f"{handle_of(turn.session)}: {failure.detail}"),
             )

@@ -10,14 +10,16 @@ from typing import Any, TypeVar
 
 from bridge import wording
 from bridge.flow.agents import Agents
-from bridge.flow.ledger import Ledger, Work
+from bridge.flow.ledger import Ledger
 from bridge.flow.progress import Progress
 from bridge.flow.prompting import prompt_of
 from bridge.flow.questions import Questions
 from bridge.flow.replay import replayed_doubt
 from bridge.flow.settlement import show_status
+from bridge.flow.showing import show
 from bridge.flow.turn_end import end_turn, lose_turn
 from bridge.flow.unheard import Unheard
+from bridge.flow.work import Work
 from bridge.history import digest
 from bridge.ids import SessionId
 from bridge.message import Intent, Message
@@ -221,7 +223,7 @@ class Turns:
         if current is None or session is None:
             return None
         if agent.context is Context.LOST and session.alias != agent.alias:
-            await work.show(f"lost:{turn.id}", turn.place, PostKind.NOTICE, wording.CONTEXT_LOST, session=session.id)
+            await show(work, f"lost:{turn.id}", turn.place, PostKind.NOTICE, wording.CONTEXT_LOST, session=session.id)
         if session.alias != agent.alias:
             work.put(replace(session, alias=agent.alias))
         embeds = self._agents.embeds(session)

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from bridge.flow import showing
 from bridge.ids import Place
 from bridge.ports.chat import Ambiguous, NotDelivered
 from bridge.ports.runtime import Prompt, Result, Text
@@ -13,7 +14,7 @@ CAREER = room("career")
 
 
 async def show(on: Stage, key: str, text: str, place: Place = CAREER, kind: PostKind = PostKind.NOTICE) -> None:
-    await on.exchange.inbound._ledger.do(lambda work: work.show(key, place, kind, text))
+    await on.exchange.inbound._ledger.do(lambda work: showing.show(work, key, place, kind, text))
 
 
 def sent(on: Stage) -> list[str]:

@@ -7,8 +7,8 @@ import pytest
 
 from bridge.flow import dispatch, settlement
 from bridge.flow.exchange import Exchange
-from bridge.flow.ledger import Work
 from bridge.flow.outbox import Outbox
+from bridge.flow.work import Work
 from bridge.ids import SessionId, TurnId
 from bridge.message import Message
 from bridge.ports.chat import Chat

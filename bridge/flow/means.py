@@ -1,0 +1,52 @@
+"""What every part of the flow works with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bridge.backoff import FullJitter
+from bridge.ids import Ids, NodeId, Place, scheme_of
+from bridge.limits import Limits
+from bridge.ports.chat import Chat
+from bridge.ports.clock import Clock, Randomness
+from bridge.ports.store import Store
+from bridge.ports.wake import Wake
+from bridge.regime import Regime
+
+
+@dataclass(eq=False)
+class Means:
+    """The store, the time, the ids, the wake-ups and the chats. `node` is the name under which this bridge holds
+    leases: its own after a restart, and no other's."""
+
+    store: Store
+    clock: Clock
+    randomness: Randomness
+    wake: Wake
+    limits: Limits
+    chats: Mapping[str, Chat]
+    node: NodeId
+
+    def __post_init__(self) -> None:
+        self.ids = Ids(self.clock, self.randomness)
+        self._regime: Regime | None = None
+
+    def chat_of(self, where: Place | None) -> Chat | None:
+        return self.chats.get(scheme_of(where)) if where is not None else None
+
+    def attended(self, where: Place | None) -> bool:
+        chat = self.chat_of(where)
+        return chat is not None and where is not None and chat.attended(where)
+
+    def backoff(self, attempts: int, *, cap_s: float) -> float:
+        """Seconds to wait after so many failed attempts: exponential, with full jitter."""
+        return FullJitter(self.randomness, cap_s=cap_s).after(attempts)
+
+    async def regime(self) -> Regime:
+        """As this bridge last saw it. What must not miss a change of it is planned on it (`Work.regime`)."""
+        if self._regime is None:
+            self._regime = await self.store.regime()
+        return self._regime
+
+    def forget_regime(self) -> None:
+        """It has changed."""
+        self._regime = None

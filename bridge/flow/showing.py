@@ -1,0 +1,56 @@
+"""What people are to see: texts as the posts of a place, which the outbox brings there."""
+
+from collections.abc import Sequence
+
+from bridge.flow.work import Work
+from bridge.ids import MessageId, Place, PostId, SessionId
+from bridge.post import Button, Post, PostKind
+
+
+async def show(
+    work: Work,
+    key: str,
+    place: Place | None,
+    kind: PostKind,
+    text: str,
+    *,
+    buttons: Sequence[Button] = (),
+    message: MessageId | None = None,
+    session: SessionId | None = None,
+) -> None:
+    """Wants `text` to be seen at `place`: a new post, or a new revision of the post with this key."""
+    chat = work.means.chat_of(place)
+    if chat is None or place is None:
+        return
+    parts = chat.split(text)
+    for number, part in enumerate(parts, 1):
+        part_key = key if number == 1 else f"{key}#{number}"
+        part_buttons = tuple(buttons) if number == len(parts) else ()
+        if not await revise(work, part_key, part, buttons=part_buttons):
+            work.put(
+                Post(
+                    id=PostId(work.new_id()),
+                    key=part_key,
+                    place=place,
+                    kind=kind,
+                    text=part,
+                    created_at=work.now,
+                    due_at=work.now,
+                    buttons=part_buttons,
+                    message=message,
+                    session=session,
+                )
+            )
+    work.then(work.wake.outbox)
+
+
+async def revise(work: Work, key: str, text: str, *, buttons: Sequence[Button] = ()) -> bool:
+    """Gives the post with this key another text. False where there is no such post."""
+    earlier = await work.post(key)
+    if earlier is None:
+        return False
+    revised = earlier.revised(text, tuple(buttons), now=work.now)
+    if revised is not earlier:
+        work.put(revised)
+        work.then(work.wake.outbox)
+    return True

@@ -1,0 +1,233 @@
+"""A change in the making: what it puts, and what it reads with that in it."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from bridge.approval import Approval, ApprovalId, Subject
+from bridge.audit import Act, ActKind
+from bridge.caller import Caller
+from bridge.conversation import Conversation, Pair
+from bridge.decision import Verdict
+from bridge.flow.means import Means
+from bridge.grant import Grant
+from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
+from bridge.message import Message, State, in_line
+from bridge.ports.store import Change, Check, Entity, Key
+from bridge.ports.wake import Wake
+from bridge.post import Post
+from bridge.regime import Regime
+from bridge.request import Request
+from bridge.session import Session
+from bridge.trace import Step, StepKind
+from bridge.turn import Turn
+
+
+class Work:
+    """One change in the making. Reads see what the change has put already. `over` is left once its end is known, and
+    also where it never will be: when the store fails, or the caller is cut off."""
+
+    def __init__(self, means: Means) -> None:
+        self.over = ExitStack()
+        self.store = means.store
+        self.limits = means.limits
+        self.now = means.clock.now()
+        self.wakes: list[Callable[[], None]] = []
+        self.means = means
+        self._puts: dict[object, Entity] = {}
+        self._keys: list[Key] = []
+        self._checks: list[Check] = []
+        self._verdicts: list[Verdict] = []
+        self._steps: list[Step] = []
+        self._acts: list[Act] = []
+        self._unbound: list[Place] = []
+        self._guards: dict[object, Entity] = {}
+
+    def new_id(self) -> str:
+        return self.means.ids.new()
+
+    @property
+    def wake(self) -> Wake:
+        return self.means.wake
+
+    def then(self, wake: Callable[[], None]) -> None:
+        """Calls `wake` once the change is stored."""
+        self.wakes.append(wake)
+
+    def change(self) -> Change:
+        return Change(
+            puts=tuple(self._puts.values()),
+            unchanged=tuple(guard for key, guard in self._guards.items() if key not in self._puts),
+            keys=tuple(self._keys),
+            checks=tuple(self._checks),
+            verdicts=tuple(self._verdicts),
+            steps=tuple(self._steps),
+            acts=tuple(self._acts),
+            unbound=tuple(self._unbound),
+        )
+
+    # What the change holds
+
+    def put(self, entity: Entity) -> None:
+        self._puts[_key(entity)] = entity
+
+    def guard(self, entity: Entity) -> None:
+        """The change is stored only while the entity is as it was read."""
+        self._guards[_key(entity)] = entity
+
+    def key(self, key: Key) -> None:
+        self._keys.append(key)
+
+    def check(self, check: Check) -> None:
+        self._checks.append(check)
+
+    def verdict(self, verdict: Verdict) -> None:
+        self._verdicts.append(verdict)
+
+    def act(self, kind: ActKind, caller: Caller, subject: str, **detail: object) -> None:
+        """Records what somebody did to what agents may do; details that are None are left out."""
+        self._acts.append(
+            Act(
+                id=self.new_id(),
+                at=self.now,
+                act=kind,
+                by=caller.name,
+                origin=caller.origin,
+                via=caller.place or caller.session,
+                subject=subject,
+                detail={name: value for name, value in detail.items() if value is not None},
+            )
+        )
+
+    def unbind(self, place: Place) -> None:
+        self._unbound.append(place)
+
+    def step(self, kind: StepKind, message: Message, session: SessionId | None = None, **detail: object) -> None:
+        """Traces a step of a message; details that are None are left out."""
+        self._steps.append(
+            Step(
+                id=self.new_id(),
+                at=self.now,
+                step=kind,
+                session=session or message.recipient,
+                message=message.id,
+                conversation=message.conversation,
+                cause=message.cause,
+                detail={name: value for name, value in detail.items() if value is not None},
+            )
+        )
+
+    def refused_step(
+        self, session: SessionId, conversation: ConversationId | None, cause: MessageId | None, **detail: object
+    ) -> None:
+        """A refused request has no message: it is traced by its conversation and by its cause."""
+        step = Step(self.new_id(), self.now, StepKind.DECISION, session, None, conversation, cause, detail)
+        self._steps.append(step)
+
+    # What it reads
+
+    async def session(self, session: SessionId) -> Session | None:
+        staged = self._puts.get(("session", session))
+        return staged if isinstance(staged, Session) else await self.store.session(session)
+
+    async def message(self, message: MessageId) -> Message | None:
+        staged = self._puts.get(("message", message))
+        return staged if isinstance(staged, Message) else await self.store.message(message)
+
+    async def request(self, message: MessageId) -> Request | None:
+        staged = self._puts.get(("request", message))
+        return staged if isinstance(staged, Request) else await self.store.request(message)
+
+    async def requests_for(self, parent: MessageId) -> list[Request]:
+        stored = {request.id: request for request in await self.store.requests_for(parent)}
+        for entity in self._puts.values():
+            if isinstance(entity, Request) and entity.parent == parent:
+                stored[entity.id] = entity
+        return list(stored.values())
+
+    async def post(self, key: str) -> Post | None:
+        staged = self._puts.get(("post", key))
+        return staged if isinstance(staged, Post) else await self.store.post(key)
+
+    async def turn(self, turn: TurnId) -> Turn | None:
+        staged = self._puts.get(("turn", turn))
+        return staged if isinstance(staged, Turn) else await self.store.turn(turn)
+
+    async def held(self, turn: TurnId, epoch: int) -> Turn | None:
+        """A live turn that this node leases under that epoch; None where it is over or was taken over. The change is
+        stored only while that is so: whatever is written on behalf of a turn has to ask first."""
+        current = await self.turn(turn)
+        if current is None or not current.live or (current.node, current.epoch) != (self.means.node, epoch):
+            return None
+        self.guard(current)
+        return current
+
+    async def taken(self, turn: TurnId) -> list[Message]:
+        return [self._staged(message) for message in await self.store.taken(turn)]
+
+    async def queue(self, session: SessionId) -> list[Message]:
+        stored = {message.id: message for message in await self.store.queue(session)}
+        put = {one.id: one for one in self._puts.values() if isinstance(one, Message) and one.recipient == session}
+        queued = [message for message in (stored | put).values() if message.state is State.QUEUED]
+        return sorted(queued, key=in_line)
+
+    async def regime(self) -> Regime:
+        """The change is stored only while that holds: nothing is admitted by what was revoked meanwhile."""
+        staged = self._puts.get(_key(Regime()))
+        regime = staged if isinstance(staged, Regime) else await self.means.regime()
+        self.guard(regime)
+        return regime
+
+    def put_regime(self, regime: Regime) -> None:
+        """What was granted or revoked in this change holds from its commit on."""
+        self.put(regime)
+        self.then(self.means.forget_regime)
+
+    async def open_approval(self, subject: Subject, about: str) -> Approval | None:
+        for entity in self._puts.values():
+            if isinstance(entity, Approval) and (entity.subject, entity.about) == (subject, about):
+                return entity if entity.open else None
+        return await self.store.open_approval(subject, about)
+
+    async def approval(self, approval: ApprovalId) -> Approval | None:
+        staged = self._puts.get(("approval", approval))
+        return staged if isinstance(staged, Approval) else await self.store.approval(approval)
+
+    async def held_messages(self) -> list[Message]:
+        """All that wait for approval, by id."""
+        stored = {message.id: message for message in await self.store.held()}
+        put = {one.id: one for one in self._puts.values() if isinstance(one, Message)}
+        return sorted((one for one in (stored | put).values() if one.state is State.HELD), key=lambda one: one.id)
+
+    async def conversation(self, conversation: ConversationId) -> Conversation | None:
+        staged = self._puts.get(("conversation", conversation))
+        return staged if isinstance(staged, Conversation) else await self.store.conversation(conversation)
+
+    def _staged(self, message: Message) -> Message:
+        staged = self._puts.get(("message", message.id))
+        return staged if isinstance(staged, Message) else message
+
+
+def _key(entity: Entity) -> object:
+    match entity:
+        case Session(id=ident):
+            return "session", ident
+        case Message(id=ident):
+            return "message", ident
+        case Request(id=ident):
+            return "request", ident
+        case Turn(id=ident):
+            return "turn", ident
+        case Conversation(id=ident):
+            return "conversation", ident
+        case Pair(a=a, b=b):
+            return "pair", a, b
+        case Post(key=key):
+            return "post", key
+        case Grant(id=ident):
+            return "grant", ident
+        case Approval(id=ident):
+            return "approval", ident
+        case Regime(id=ident):
+            return "regime", ident
+        case _:
+            return entity
