@@ -9,7 +9,7 @@ from bridge.decision import Effect, Verb, Verdict
 from bridge.grant import Grant, GrantId, Scope
 from bridge.ids import ConversationId, MessageId, NodeId, Place, PostId, SessionId, TurnId
 from bridge.intake import Update
-from bridge.message import Intent, Message, Origin
+from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.post import Post, PostKind
 from bridge.request import Request
 from bridge.session import Binding, Kind, Session, Source
@@ -47,6 +47,14 @@ def message(id: str = "m-1", **other: Any) -> Message:
         **other,
     }
     return Message(id=MessageId(id), **given)
+
+
+def settled(id: str, *, at: float = 50.0, **other: Any) -> Message:
+    return message(id, state=State.SETTLED, outcome=Outcome.ACKED, settled_at=at, **other)
+
+
+def ids(found: list[Message]) -> list[str]:
+    return [one.id for one in found]
 
 
 def request(id: str = "m-1", **other: Any) -> Request:

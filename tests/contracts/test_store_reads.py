@@ -1,16 +1,14 @@
-"""What each read gives, and in which order."""
+"""What each other read gives, and in which order."""
 
 import pytest
 
 from bridge.approval import Subject
 from bridge.errors import Conflict
 from bridge.grant import Scope
-from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId, receiver
-from bridge.message import Intent, Message, Origin, Outcome, State
+from bridge.ids import ConversationId, Place, SessionId
 from bridge.ports.store import Change, DayQuota, Parties, Store
 from bridge.post import PostKind, PostState
-from bridge.request import Answer
-from bridge.turn import Process, Turn, TurnState
+from bridge.turn import Process, TurnState
 from tests.contracts.entities import (
     CAREER,
     DESK,
@@ -31,14 +29,6 @@ from tests.contracts.entities import (
     update,
     verdict,
 )
-
-
-def ids(found: list[Message]) -> list[str]:
-    return [one.id for one in found]
-
-
-def settled(id: str, *, at: float = 50.0, **other: object) -> Message:
-    return message(id, state=State.SETTLED, outcome=Outcome.ACKED, settled_at=at, **other)
 
 
 async def test_an_empty_store_has_nothing(store: Store) -> None:
@@ -64,267 +54,6 @@ async def test_places_of_a_session_come_oldest_first(store: Store) -> None:
     await store.commit(Change(puts=[binding(Place(name), bound_at=at, session=of) for name, (at, of) in names.items()]))
     assert [one.place for one in await store.places(DESK)] == ["cli:early", "cli:late"]
     assert [one.place for one in await store.bindings()] == sorted(names)
-
-
-async def test_a_queue_has_people_first_then_whoever_queued_first(store: Store) -> None:
-    await store.commit(
-        Change(
-            puts=[
-                message("m-9", queued_at=1.0),
-                message("m-1", queued_at=2.0),
-                message("m-3", queued_at=3.0, origin=Origin.USER),
-                message("m-2", queued_at=3.0, origin=Origin.USER, intent=Intent.INPUT),
-                message("m-4", queued_at=0.5, origin=Origin.SYSTEM),
-                message("m-5", queued_at=0.1, state=State.HELD),
-                message("m-6", queued_at=0.1, recipient=FINANCE),
-                message("m-7", queued_at=0.1, state=State.LEASED, turn="t-1"),
-                settled("m-8", queued_at=0.1),
-            ]
-        )
-    )
-    assert ids(await store.queue(CAREER)) == ["m-2", "m-3", "m-4", "m-9", "m-1"]
-
-
-async def test_an_inbox_has_all_unsettled_mail_in_the_order_of_its_acceptance(store: Store) -> None:
-    await store.commit(
-        Change(
-            puts=[
-                message("m-5", accepted_at=1.0, state=State.PARKED),
-                message("m-1", accepted_at=2.0, state=State.LEASED, turn="t-1"),
-                message("m-3", accepted_at=2.0, intent=Intent.REPLY),
-                message("m-2", accepted_at=2.0, state=State.HELD),
-                message("m-4", accepted_at=0.5, intent=Intent.INPUT, origin=Origin.USER),
-                message("m-6", accepted_at=0.5, recipient=FINANCE, intent=Intent.INFORM),
-                settled("m-7", accepted_at=0.5),
-            ]
-        )
-    )
-    assert ids(await store.inbox(CAREER)) == ["m-5", "m-1", "m-2", "m-3"]
-    assert await store.unsettled() == {CAREER: 4, FINANCE: 1}
-
-
-async def test_all_that_a_session_has_unsettled_includes_what_its_people_said(store: Store) -> None:
-    await store.commit(
-        Change(
-            puts=[
-                message("m-1", accepted_at=3.0, state=State.PARKED, turn="t-1"),
-                message("m-2", accepted_at=2.0, intent=Intent.INPUT),
-                message("m-3", accepted_at=1.0, state=State.SETTLED, outcome=Outcome.ACKED, settled_at=2.0),
-                message("m-4", accepted_at=1.0, recipient=DESK),
-            ]
-        )
-    )
-    assert ids(await store.unsettled_of(CAREER)) == ["m-2", "m-1"]
-
-
-async def test_inbox_size_follows_takes_room(store: Store) -> None:
-    every = [
-        message(f"m-{state}-{intent}-{origin}", state=state, intent=intent, origin=origin)
-        for state in (State.HELD, State.QUEUED, State.LEASED, State.PARKED)
-        for intent in Intent
-        for origin in Origin
-    ]
-    await store.commit(Change(puts=[*every, settled("m-0"), message("m-1", recipient=FINANCE)]))
-    assert await store.inbox_size(CAREER) == sum(one.takes_room for one in every)
-
-
-async def test_taken_are_the_messages_leased_by_the_turn(store: Store) -> None:
-    await store.commit(
-        Change(
-            puts=[
-                message("m-1", queued_at=3.0, state=State.LEASED, turn="t-1"),
-                message("m-3", queued_at=2.0, state=State.LEASED, turn="t-1"),
-                message("m-2", queued_at=2.0, state=State.LEASED, turn="t-1"),
-                message("m-4", queued_at=1.0, state=State.LEASED, turn="t-2"),
-                message("m-5", queued_at=1.0, state=State.PARKED, turn="t-1"),
-                settled("m-6", queued_at=1.0, turn="t-1"),
-            ]
-        )
-    )
-    assert ids(await store.taken(TurnId("t-1"))) == ["m-2", "m-3", "m-1"]
-
-
-async def test_read_in_gives_what_was_read_in_a_turn_and_is_leased_or_settled(store: Store) -> None:
-    await store.commit(
-        Change(
-            puts=[
-                message("m-1", state=State.LEASED, turn="t-1", read_at=31.0),
-                message("m-2", state=State.LEASED, turn="t-1"),
-                message("m-3", state=State.PARKED, turn="t-1", read_at=30.0),
-                settled("m-4", turn="t-1", read_at=30.0),
-                settled("m-5", turn="t-1"),
-                settled("m-6", turn="t-2", read_at=30.0),
-                message("m-7", read_at=30.0),
-            ]
-        )
-    )
-    assert ids(await store.read_in(TurnId("t-1"))) == ["m-4", "m-1"]
-
-
-async def test_read_by_gives_what_was_read_lately_outside_of_turns_too(store: Store) -> None:
-    def ended(id: str, at: float, of: SessionId = CAREER) -> Turn:
-        return turn(id, session=of, state=TurnState.COMPLETED, ended_at=at)
-
-    await store.commit(
-        Change(
-            puts=[
-                ended("t-1", 50.0),
-                ended("t-2", 49.9),
-                ended("t-3", 50.0),
-                turn("t-4"),
-                ended("t-5", 60.0, FINANCE),
-                settled("m-1", at=55.0, turn="t-1", read_at=31.0),
-                settled("m-2", at=55.0, turn="t-2", read_at=31.0),
-                settled("m-3", at=50.0, turn="t-3", read_at=33.0),
-                settled("m-4", at=49.9, turn="t-3", read_at=31.0),
-                message("m-5", state=State.LEASED, turn="t-4", read_at=32.0),
-                message("m-6", state=State.LEASED, turn="t-4"),
-                settled("m-7", at=60.0, turn="t-5", read_at=31.0, recipient=FINANCE),
-                settled("m-8", at=50.0, turn=receiver(CAREER), read_at=31.0),
-                settled("m-9", at=49.9, turn=receiver(CAREER), read_at=31.0),
-                message("m-10", state=State.LEASED, turn=receiver(CAREER), read_at=34.0),
-                settled("m-11", at=60.0, turn=receiver(FINANCE), read_at=31.0, recipient=FINANCE),
-                settled("m-12", at=60.0, read_at=31.0),
-            ]
-        )
-    )
-    assert ids(await store.read_by(CAREER, 50.0)) == ["m-8", "m-5", "m-3", "m-10"]
-    assert ids(await store.read_by(DESK, 0.0)) == []
-
-
-async def test_waiting_and_due_sessions_are_those_with_a_queued_message_that_wakes(store: Store) -> None:
-    await store.commit(
-        Change(
-            puts=[
-                message("m-1", recipient=FINANCE, due_at=20.0),
-                message("m-2", recipient=FINANCE, due_at=30.0),
-                message("m-3", recipient=CAREER, due_at=20.5),
-                message("m-4", recipient=DESK, state=State.HELD, due_at=1.0),
-                message("m-5", recipient=DESK, wake=False, due_at=1.0),
-            ]
-        )
-    )
-    assert sorted(await store.waiting_sessions()) == [CAREER, FINANCE]
-    assert await store.due_sessions(20.0) == [FINANCE]
-    assert await store.due_sessions(19.9) == []
-    assert sorted(await store.due_sessions(20.5)) == [CAREER, FINANCE]
-
-
-async def test_a_life_ends_at_its_time_unless_leased_or_settled(store: Store) -> None:
-    await store.commit(
-        Change(
-            puts=[
-                message("m-1", expires_at=100.0),
-                message("m-2", expires_at=99.0, state=State.HELD),
-                message("m-3", expires_at=98.0, state=State.PARKED),
-                message("m-4", expires_at=97.0, state=State.LEASED, turn="t-1"),
-                settled("m-5", expires_at=96.0),
-                message("m-6", expires_at=100.1),
-            ]
-        )
-    )
-    assert ids(await store.ended_lives(100.0, 10)) == ["m-3", "m-2", "m-1"]
-    assert ids(await store.ended_lives(100.0, 2)) == ["m-3", "m-2"]
-
-
-async def test_a_lease_that_no_turn_bounds_lapses_at_its_end(store: Store) -> None:
-    held = {"state": State.LEASED, "turn": "receiver:default/career"}
-    await store.commit(
-        Change(
-            puts=[
-                message("m-1", **held, leased_until=100.0),
-                message("m-2", **held, leased_until=99.0),
-                message("m-3", **held, leased_until=100.1),
-                message("m-4", state=State.LEASED, turn="t-1"),
-            ]
-        )
-    )
-    assert ids(await store.lapsed_leases(100.0, 10)) == ["m-2", "m-1"]
-    assert ids(await store.lapsed_leases(100.0, 1)) == ["m-2"]
-
-
-async def test_a_live_turn_lapses_at_the_end_of_its_lease(store: Store) -> None:
-    over = {"state": TurnState.LOST, "ended_at": 30.0}
-    await store.commit(
-        Change(
-            puts=[
-                turn("t-2", session=CAREER, leased_until=100.0),
-                turn("t-1", session=FINANCE, leased_until=99.0, state=TurnState.RUNNING),
-                turn("t-3", session=DESK, leased_until=100.1),
-                turn("t-4", session=DESK, leased_until=10.0, **over),
-            ]
-        )
-    )
-    assert [one.id for one in await store.lapsed_turns(100.0)] == ["t-1", "t-2"]
-    assert [one.id for one in await store.lapsed_turns(98.9)] == []
-
-
-async def test_next_due_is_the_first_time_to_come_of_messages_and_posts(store: Store) -> None:
-    await store.commit(
-        Change(
-            puts=[
-                message("m-1", due_at=50.0, expires_at=90.0),
-                message("m-2", due_at=20.0, expires_at=85.0, state=State.LEASED, turn="t-1"),
-                message("m-3", due_at=21.0, expires_at=80.0, state=State.HELD),
-                post("p-1", due_at=60.0),
-                post("p-2", due_at=10.0, state=PostState.SENT),
-                request("m-1", expires_at=95.0),
-                request("m-2", expires_at=30.0, state=Answer.FAILED, closed_at=3.0),
-                message("m-4", state=State.LEASED, turn="receiver:default/desk", leased_until=97.0),
-                turn("t-1", leased_until=98.0),
-                turn("t-2", leased_until=99.0, state=TurnState.LOST, ended_at=30.0),
-            ]
-        )
-    )
-    assert await store.next_due(0.0) == 50.0
-    assert await store.next_due(49.9) == 50.0
-    assert await store.next_due(50.0) == 60.0
-    assert await store.next_due(60.0) == 80.0
-    assert await store.next_due(80.0) == 90.0
-    assert await store.next_due(90.0) == 95.0
-    assert await store.next_due(95.0) == 97.0
-    assert await store.next_due(97.0) == 98.0
-    assert await store.next_due(98.0) is None
-
-
-async def test_queued_counts_all_that_wait_and_names_the_oldest(store: Store) -> None:
-    await store.commit(
-        Change(puts=[message("m-1", queued_at=7.0), message("m-2", queued_at=5.0, recipient=DESK), settled("m-3")])
-    )
-    assert await store.queued() == (2, 5.0)
-
-
-async def test_requests_are_found_by_parent_asker_and_asked(store: Store) -> None:
-    closed = request("m-2", parent="m-0", state=Answer.FAILED, closed_at=5.0)
-    await store.commit(
-        Change(
-            puts=[
-                request("m-3", parent="m-0"),
-                closed,
-                request("m-1", parent="m-0", asked=FINANCE),
-                request("m-4", asker=FINANCE),
-            ]
-        )
-    )
-    assert [one.id for one in await store.requests_for(MessageId("m-0"))] == ["m-1", "m-2", "m-3"]
-    assert [one.id for one in await store.open_requests_of(DESK)] == ["m-1", "m-3"]
-    assert [one.id for one in await store.open_requests_to(CAREER)] == ["m-3", "m-4"]
-
-
-async def test_an_overdue_request_is_open_past_its_life_though_delivered(store: Store) -> None:
-    await store.commit(
-        Change(
-            puts=[
-                *(request(f"m-{n}", expires_at=100.0) for n in (3, 1, 4)),
-                request("m-2", expires_at=100.1),
-                request("m-5", expires_at=90.0, state=Answer.ANSWERED, closed_at=80.0),
-                *(settled(f"m-{n}") for n in (1, 2, 3, 5)),
-                message("m-4"),
-            ]
-        )
-    )
-    assert [one.id for one in await store.overdue_requests(100.0, 10)] == ["m-1", "m-3"]
-    assert [one.id for one in await store.overdue_requests(100.0, 1)] == ["m-1"]
 
 
 async def test_live_turns_are_those_that_start_or_run(store: Store) -> None:
@@ -520,12 +249,6 @@ async def test_there_is_one_open_approval_about_a_thing(store: Store) -> None:
     assert [one.id for one in await store.ended_approvals(60.0, 9)] == ["a-2"]
     assert await store.ended_approvals(59.5, 9) == []
     assert await store.next_due(10.0) == 60.0
-
-
-async def test_what_is_held_is_listed_by_id(store: Store) -> None:
-    held = {"state": State.HELD}
-    await store.commit(Change(puts=[message("m-3", **held), message("m-1", recipient=FINANCE, **held), message("m-2")]))
-    assert [one.id for one in await store.held()] == ["m-1", "m-3"]
 
 
 async def test_the_audit_is_read_backwards_a_page_at_a_time(store: Store) -> None:

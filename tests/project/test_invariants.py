@@ -37,7 +37,7 @@ INVARIANTS: dict[str, tuple[str, ...]] = {
         "flow/test_stop.py::test_a_person_goes_before_peers_who_came_first",
         "flow/test_recovery.py::test_what_was_queued_runs_after_a_restart_in_its_order",
         "flow/test_leases.py::test_a_lease_is_over_at_its_end_and_not_before",
-        "flow/test_leases.py::test_a_tool_call_in_a_turn_that_was_taken_over_is_stale",
+        "flow/test_taking_over.py::test_a_tool_call_in_a_turn_that_was_taken_over_is_stale",
         "faults/test_stops.py::test_a_bridge_that_was_stopped_past_its_lease_writes_nothing_of_its_turn_when_it_goes_on",
     ),
     "5. A turn that had begun to call tools is never run again on its own": (
@@ -77,7 +77,7 @@ INVARIANTS: dict[str, tuple[str, ...]] = {
         "flow/test_stop.py::test_a_stop_in_the_instant_in_which_a_turn_is_stored_is_not_missed",
         "flow/test_stop.py::test_a_stopped_turn_of_a_peer_is_parked_and_its_asker_hears_of_it",
         "flow/test_stop.py::test_a_stop_comes_before_all_that_is_queued_and_what_it_parked_keeps_its_place",
-        "flow/test_leases.py::test_a_stop_that_is_heard_by_one_bridge_ends_the_turn_that_another_runs",
+        "flow/test_stop_elsewhere.py::test_a_stop_that_is_heard_by_one_bridge_ends_the_turn_that_another_runs",
     ),
     "11. A topic's text goes to that topic, or nowhere and is reported": (
         "flow/test_outbox.py::test_a_post_that_is_refused_for_good_goes_nowhere_else_and_later_ones_go_on",
