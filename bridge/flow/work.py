@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from typing import TypeVar
 
 from bridge.approval import Approval, ApprovalId, Subject
 from bridge.audit import Act, ActKind
@@ -20,6 +21,8 @@ from bridge.request import Request
 from bridge.session import Session
 from bridge.trace import Step, StepKind
 from bridge.turn import Turn
+
+E = TypeVar("E")
 
 
 class Work:
@@ -126,16 +129,13 @@ class Work:
     # What it reads
 
     async def session(self, session: SessionId) -> Session | None:
-        staged = self._puts.get(("session", session))
-        return staged if isinstance(staged, Session) else await self.store.session(session)
+        return self._staged(Session, session) or await self.store.session(session)
 
     async def message(self, message: MessageId) -> Message | None:
-        staged = self._puts.get(("message", message))
-        return staged if isinstance(staged, Message) else await self.store.message(message)
+        return self._staged(Message, message) or await self.store.message(message)
 
     async def request(self, message: MessageId) -> Request | None:
-        staged = self._puts.get(("request", message))
-        return staged if isinstance(staged, Request) else await self.store.request(message)
+        return self._staged(Request, message) or await self.store.request(message)
 
     async def requests_for(self, parent: MessageId) -> list[Request]:
         stored = {request.id: request for request in await self.store.requests_for(parent)}
@@ -145,12 +145,10 @@ class Work:
         return list(stored.values())
 
     async def post(self, key: str) -> Post | None:
-        staged = self._puts.get(("post", key))
-        return staged if isinstance(staged, Post) else await self.store.post(key)
+        return self._staged(Post, key) or await self.store.post(key)
 
     async def turn(self, turn: TurnId) -> Turn | None:
-        staged = self._puts.get(("turn", turn))
-        return staged if isinstance(staged, Turn) else await self.store.turn(turn)
+        return self._staged(Turn, turn) or await self.store.turn(turn)
 
     async def held(self, turn: TurnId, epoch: int) -> Turn | None:
         """A live turn that this node leases under that epoch; None where it is over or was taken over. The change is
@@ -162,7 +160,7 @@ class Work:
         return current
 
     async def taken(self, turn: TurnId) -> list[Message]:
-        return [self._staged(message) for message in await self.store.taken(turn)]
+        return [self._staged(Message, one.id) or one for one in await self.store.taken(turn)]
 
     async def queue(self, session: SessionId) -> list[Message]:
         stored = {message.id: message for message in await self.store.queue(session)}
@@ -172,8 +170,7 @@ class Work:
 
     async def regime(self) -> Regime:
         """The change is stored only while that holds: nothing is admitted by what was revoked meanwhile."""
-        staged = self._puts.get(_key(Regime()))
-        regime = staged if isinstance(staged, Regime) else await self.means.regime()
+        regime = self._staged(Regime, Regime().id) or await self.means.regime()
         self.guard(regime)
         return regime
 
@@ -189,8 +186,7 @@ class Work:
         return await self.store.open_approval(subject, about)
 
     async def approval(self, approval: ApprovalId) -> Approval | None:
-        staged = self._puts.get(("approval", approval))
-        return staged if isinstance(staged, Approval) else await self.store.approval(approval)
+        return self._staged(Approval, approval) or await self.store.approval(approval)
 
     async def held_messages(self) -> list[Message]:
         """All that wait for approval, by id."""
@@ -199,35 +195,20 @@ class Work:
         return sorted((one for one in (stored | put).values() if one.state is State.HELD), key=lambda one: one.id)
 
     async def conversation(self, conversation: ConversationId) -> Conversation | None:
-        staged = self._puts.get(("conversation", conversation))
-        return staged if isinstance(staged, Conversation) else await self.store.conversation(conversation)
+        return self._staged(Conversation, conversation) or await self.store.conversation(conversation)
 
-    def _staged(self, message: Message) -> Message:
-        staged = self._puts.get(("message", message.id))
-        return staged if isinstance(staged, Message) else message
+    def _staged(self, kind: type[E], key: object) -> E | None:
+        entity = self._puts.get((kind, key))
+        return entity if isinstance(entity, kind) else None
 
 
 def _key(entity: Entity) -> object:
     match entity:
-        case Session(id=ident):
-            return "session", ident
-        case Message(id=ident):
-            return "message", ident
-        case Request(id=ident):
-            return "request", ident
-        case Turn(id=ident):
-            return "turn", ident
-        case Conversation(id=ident):
-            return "conversation", ident
         case Pair(a=a, b=b):
-            return "pair", a, b
+            return Pair, a, b
         case Post(key=key):
-            return "post", key
-        case Grant(id=ident):
-            return "grant", ident
-        case Approval(id=ident):
-            return "approval", ident
-        case Regime(id=ident):
-            return "regime", ident
+            return Post, key
+        case Session() | Message() | Request() | Turn() | Conversation() | Grant() | Approval() | Regime():
+            return type(entity), entity.id
         case _:
             return entity
