@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.acceptance.forks import Forked, Forks
 from tests.fakes.bot_api import BotApi
 
 TIELINE = (sys.executable, "-P", "-m", "adapters.main")
@@ -35,16 +36,17 @@ class Ran:
 
 
 class Home:
-    """Describe it, then `up()`. What it started it ends with `close()`, by process id. Its bridge is started
-    `through` a command that becomes it."""
+    """Describe it, then `up()`. What it started it ends with `close()`, by process id. Its bridge comes from `forks`,
+    or else is started as a command: `through` another one that becomes it, where one is named."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, forks: Forks | None = None) -> None:
         self.path = path
+        self._forks = forks
         self.extra = ""
         self.through: Sequence[str] = ()
         self.tables: list[str] = []
         self._rules: list[str] = []
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: asyncio.subprocess.Process | Forked | None = None
         self.stderr = path / "stderr.txt"
         self.runtime = path
 
@@ -112,15 +114,13 @@ class Home:
         """Starts the bridge. Returns the line that says that it accepts."""
         self.write()
         with self.stderr.open("ab") as stderr:
-            self._process = await asyncio.create_subprocess_exec(
-                *self.through,
-                *TIELINE,
-                "run",
-                *options,
-                env=self.environ,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=stderr,
-            )
+            if self._forks is None or self.through:
+                command = (*self.through, *TIELINE, "run", *options)
+                self._process = await asyncio.create_subprocess_exec(
+                    *command, env=self.environ, stdout=asyncio.subprocess.PIPE, stderr=stderr
+                )
+            else:
+                self._process = await self._forks.start(options, self.environ, stderr)
         assert self._process.stdout is not None
         async with asyncio.timeout(PATIENCE_S):
             line = await self._process.stdout.readline()

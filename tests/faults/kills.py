@@ -7,6 +7,7 @@ accepted. Agents use one tool for each message, which leaves a file of its own f
 import asyncio
 import os
 import shutil
+import signal
 import sqlite3
 import time
 from collections import Counter
@@ -17,8 +18,8 @@ from pathlib import Path
 from random import Random
 
 from adapters.cli.connection import Connection, Dropped, NoBridge, quoted
+from tests.acceptance.forks import Forked, Forks, forking
 from tests.acceptance.home import Home
-from tests.faults.forked_bridge import Forked, Forks, forking
 
 WORKERS = ("career", "finance", "travel")
 SENDERS = 3
@@ -26,7 +27,6 @@ A_LIFE_S = 0.4
 MESSAGES_A_LIFE = 2
 PATIENCE_S = 60.0
 FAR = 1_000_000
-_PIPE = "bridge.out"
 
 
 @dataclass(slots=True)
@@ -46,17 +46,17 @@ async def kill_often(folder: Path, *, kills: int, seed: int, minutes: float = 60
     """Kills so often, or for so long. Every so many kills the database is looked into."""
     home, random, report = _home(folder), Random(seed), Report()
     load = _Load(home, random)
-    os.mkfifo(folder / _PIPE)
     until = time.monotonic() + minutes * 60
-    async with forking(home.environ, home.stderr) as forks, asyncio.TaskGroup() as senders:
-        sending = [senders.create_task(load.send(sender)) for sender in range(SENDERS)]
-        while report.kills < kills and time.monotonic() < until:
-            await _one_life(forks, load, report, random)
-            report.kills += 1
-            if report.kills % look_every == 0:
-                _sound(folder)
-        for task in sending:
-            task.cancel()
+    with forking() as forks:
+        async with asyncio.TaskGroup() as senders:
+            sending = [senders.create_task(load.send(sender)) for sender in range(SENDERS)]
+            while report.kills < kills and time.monotonic() < until:
+                await _one_life(forks, load, report, random)
+                report.kills += 1
+                if report.kills % look_every == 0:
+                    _sound(folder)
+            for task in sending:
+                task.cancel()
     began = time.monotonic()
     await home.up()
     report.cold_start_s = time.monotonic() - began
@@ -84,25 +84,32 @@ def _home(folder: Path) -> Home:
 async def _one_life(forks: Forks, load: "_Load", report: Report, random: Random) -> None:
     """Now and then it ends before it accepts, in the midst of its recovery."""
     began = time.monotonic()
-    bridge = await forks.start(load.home.path / _PIPE)
+    with load.home.stderr.open("ab") as stderr:
+        bridge = await forks.start((), load.home.environ, stderr)
     if report.kills and random.random() < 0.2:
         typical = sorted(report.starts_s)[len(report.starts_s) // 2] if report.starts_s else A_LIFE_S
         await _within(bridge, random.uniform(0, typical))
     else:
         async with asyncio.timeout(PATIENCE_S):
-            assert await bridge.ready(), f"the bridge did not start, see {load.home.stderr}"
+            assert await _ready(bridge), f"the bridge did not start, see {load.home.stderr}"
         report.starts_s.append(time.monotonic() - began)
         load.up()
         async with asyncio.timeout(PATIENCE_S):
             await load.taken(random.choice((0, 1, 2, 4)))
         await asyncio.sleep(random.uniform(0, A_LIFE_S))
-    await bridge.kill()
+    bridge.send_signal(signal.SIGKILL)
+    await bridge.wait()
+
+
+async def _ready(bridge: Forked) -> bool:
+    """Returns once it accepts, or False where it ends before."""
+    return b'"ready"' in await bridge.stdout.readline()
 
 
 async def _within(bridge: Forked, seconds: float) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            await bridge.ready()
+            await _ready(bridge)
 
 
 class _Load:

@@ -1,0 +1,161 @@
+"""Bridges that start fast: a process that has imported everything forks one for each that is asked for.
+
+Each is `tieline run` in a process of its own, with its own environment, output and end; only its imports are done.
+"""
+
+import array
+import asyncio
+import gc
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, NoReturn
+
+_ROOT = Path(__file__).parents[2]
+_LONGEST = 1 << 20
+
+
+@contextmanager
+def forking() -> Iterator["Forks"]:
+    """Ends what it has started."""
+    # Packets: a request comes whole, with its files.
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "tests.acceptance.forks", str(theirs.fileno())],
+            cwd=_ROOT,
+            env={**os.environ, "PYTHONPATH": str(_ROOT)},
+            pass_fds=[theirs.fileno()],
+        )
+    with process, ours:
+        yield Forks(ours)
+
+
+class Forks:
+    def __init__(self, server: socket.socket) -> None:
+        self._server = server
+
+    async def start(self, arguments: Sequence[str], environ: Mapping[str, str], stderr: IO[bytes]) -> "Forked":
+        reading, writing = os.pipe()
+        told, telling = socket.socketpair()
+        with telling:
+            files = array.array("i", [telling.fileno(), writing, stderr.fileno()])
+            request = json.dumps([list(arguments), dict(environ)]).encode()
+            self._server.sendmsg([request], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)])
+        os.close(writing)
+        stdout = asyncio.StreamReader()
+        await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(stdout), os.fdopen(reading, "rb")
+        )
+        lines, writer = await asyncio.open_unix_connection(sock=told)
+        return Forked(int(await lines.readline()), stdout, lines, writer)
+
+
+class Forked:
+    """A bridge, used as `asyncio.subprocess.Process` is."""
+
+    def __init__(
+        self, pid: int, stdout: asyncio.StreamReader, told: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self.pid = pid
+        self.stdout = stdout
+        self.returncode: int | None = None
+        self._told = told
+        self._writer = writer
+        self._ended = asyncio.Lock()
+
+    def send_signal(self, number: int) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+    async def wait(self) -> int:
+        """Its exit code, or less the number of the signal that ended it; it is gone by then, and so are its locks."""
+        async with self._ended:
+            if self.returncode is None:
+                self.returncode = int(await self._told.readline())
+                self._writer.close()
+        return self.returncode
+
+
+class _Server:
+    def __init__(self, requests: socket.socket) -> None:
+        self._requests = requests
+        self._telling: dict[int, socket.socket] = {}
+
+    def serve(self) -> None:
+        died, dies = socket.socketpair()
+        died.setblocking(False)
+        dies.setblocking(False)
+        signal.set_wakeup_fd(dies.fileno())
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        with selectors.DefaultSelector() as selector, died, dies:
+            selector.register(self._requests, selectors.EVENT_READ)
+            selector.register(died, selectors.EVENT_READ)
+            while True:
+                ready = {key.fileobj for key, _ in selector.select()}
+                if died in ready:
+                    died.recv(_LONGEST)
+                    self._bury()
+                if self._requests in ready:
+                    request, files, _, _ = socket.recv_fds(self._requests, _LONGEST, 3)
+                    if not request:
+                        break
+                    pid = os.fork()
+                    if not pid:
+                        selector.close()
+                        for ours in (died, dies, self._requests, *self._telling.values()):
+                            ours.close()
+                        _become(request, files)
+                    telling, *outputs = files
+                    for output in outputs:
+                        os.close(output)
+                    self._telling[pid] = socket.socket(fileno=telling)
+                    self._telling[pid].sendall(b"%d\n" % pid)
+        for pid in self._telling:
+            os.kill(pid, signal.SIGTERM)
+
+    def _bury(self) -> None:
+        with suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                pid, status = ended
+                # Nobody may be left who wants to know.
+                with suppress(BrokenPipeError), self._telling.pop(pid) as telling:
+                    telling.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+
+
+def _become(request: bytes, files: Sequence[int]) -> NoReturn:
+    """Goes on as the bridge of a request, and ends with it."""
+    from adapters.run import run  # noqa: PLC0415 - it is imported by now
+
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    telling, *outputs = files
+    os.close(telling)
+    for number, file in enumerate((os.open(os.devnull, os.O_RDONLY), *outputs)):
+        os.dup2(file, number)
+        os.close(file)
+    arguments, environ = json.loads(request)
+    os.environ.clear()
+    os.environ.update(environ)
+    sys.exit(run(arguments))
+
+
+def _main(requests: int) -> None:
+    from adapters import acp  # noqa: PLC0415
+    from adapters.mcp import server  # noqa: PLC0415
+
+    asyncio.run(acp.preload())
+    asyncio.run(server.preload())
+    gc.freeze()
+    _Server(socket.socket(fileno=requests)).serve()
+
+
+if __name__ == "__main__":
+    _main(int(sys.argv[1]))
