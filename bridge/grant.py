@@ -11,6 +11,9 @@ from bridge.quick import quick
 
 GrantId = NewType("GrantId", str)
 
+HANDING_WORK = (Verb.DISCOVER, Verb.SEND, Verb.ASK, Verb.WAKE)
+"""What a grant is for unless it says otherwise."""
+
 
 class Scope(StrEnum):
     """How far a grant reaches."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 
 from bridge.decision import Effect, Verb
 from bridge.grant import Scope
@@ -9,6 +10,11 @@ from bridge.ids import ConversationId, MessageId, SessionId
 from bridge.message import Intent, Outcome, State
 from bridge.request import Answer
 from bridge.session import Busy, Kind
+
+
+def minute(seconds: float) -> str:
+    """A time as people read it."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def rfc3339(seconds: float) -> str:
@@ -120,7 +126,8 @@ class DecidedView:
 
 @dataclass(frozen=True, slots=True)
 class GrantView:
-    """`waits_for` is where an operator must accept it first: until then it is no grant, and `id` that of the wish."""
+    """`waits_for` is where an operator must accept it first: until then it is no grant, and `id` that of the wish.
+    `denied_by` are the rules and grants that deny part of it all the same, as the grant is given."""
 
     id: str
     sender: str
@@ -134,6 +141,51 @@ class GrantView:
     given_at: float
     expires_at: float | None
     waits_for: tuple[str, ...] = ()
+    denied_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionView:
+    """What the policy in force says of two sessions now. `attended`: somebody is there who could approve it."""
+
+    sender: SessionId
+    recipient: SessionId
+    verb: Verb
+    effect: Effect
+    rule: str
+    reason: str
+    attended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Sessions between which and one other the same is allowed and asked about."""
+
+    sessions: tuple[SessionId, ...]
+    allowed: tuple[Verb, ...]
+    asked: tuple[Verb, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionsView:
+    """What a session may do to others, and they to it, as rules and grants stand. `more` sessions that it has to do
+    with were not looked at."""
+
+    may: tuple[Reach, ...]
+    others_may: tuple[Reach, ...]
+    more: int = 0
+
+
+class FileState(StrEnum):
+    """How it stands with the operator's file, while the bridge runs."""
+
+    HOLDS = "holds"
+    WAITS = "waits"
+    """What it adds waits for an operator's word."""
+    REFUSED = "refused"
+    """An operator has refused what it adds."""
+    BROKEN = "broken"
+    """It cannot be read, and what it said before holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +222,7 @@ class SessionView:
 @dataclass(frozen=True, slots=True)
 class StatusView:
     """`telegram` is None where none is configured. Ages are in seconds. `paused_by` has stopped all traffic between
-    agents."""
+    agents. `file` is how it stands with tieline.toml."""
 
     pid: int
     version: str
@@ -183,3 +235,4 @@ class StatusView:
     queued: int
     oldest_queued_s: float | None
     paused_by: str | None = None
+    file: FileState = FileState.HOLDS

@@ -14,7 +14,7 @@ from bridge.message import Intent, Message, Outcome
 from bridge.quiet import clock, kept_until
 from bridge.request import Answer
 from bridge.session import Session
-from bridge.views import GrantView, SessionView, rfc3339
+from bridge.views import GrantView, SessionView, minute
 
 MAIL_NOTICE = (
     "[Tieline] Mail from another session is waiting for you. This notice comes from the bridge, not from your "
@@ -137,7 +137,7 @@ def approval_asked(held: Sequence[Message], wish: str | None = None, *, more: in
 def grant_line(grant: GrantView) -> str:
     """A grant as a list for people shows it."""
     scope = "" if grant.scope in (Scope.PAIR, Scope.ALWAYS) else f", {grant.scope}"
-    until = f", until {rfc3339(grant.expires_at)}" if grant.expires_at is not None else ""
+    until = f", until {minute(grant.expires_at)}" if grant.expires_at is not None else ""
     says = "may" if grant.effect is Effect.ALLOW else "may not"
     return (
         f"{grant.sender} {says} {', '.join(grant.verbs)} → {grant.recipient}{scope}{until} (by {grant.by}; {grant.id})"
@@ -145,9 +145,10 @@ def grant_line(grant: GrantView) -> str:
 
 
 def grant_given(grant: GrantView) -> str:
+    still = f"\n{', '.join(grant.denied_by)} still denies it: a grant undoes no deny." if grant.denied_by else ""
     if grant.waits_for:
-        return f"This waits for an operator's word at {grant.waits_for[0]}."
-    return f"From now on: {grant_line(grant)}"
+        return f"This waits for an operator's word at {grant.waits_for[0]}.{still}"
+    return f"From now on: {grant_line(grant)}{still}"
 
 
 def grant_proposed(

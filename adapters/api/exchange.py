@@ -13,6 +13,7 @@ from bridge.trace import Step
 from bridge.views import (
     AnswerView,
     DecidedView,
+    DecisionView,
     GrantView,
     HeldView,
     Mail,
@@ -49,6 +50,8 @@ class Oversight(Protocol):
     ) -> GrantView: ...
 
     async def revoke(self, caller: Caller, ident: str) -> GrantView: ...
+
+    async def decision(self, caller: Caller, sender: str, recipient: str, verb: Verb) -> DecisionView: ...
 
     async def pause(self, caller: Caller) -> RegimeView: ...
 

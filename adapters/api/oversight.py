@@ -4,12 +4,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from adapters.api.bodies import DecisionBody, GrantBody
+from adapters.api.bodies import DecisionBody, GrantBody, VerbName
 from adapters.api.request import CallerOf, ExchangeOf
 from adapters.api.shown import (
     ApprovalsShown,
     AuditShown,
     DecidedShown,
+    DecisionShown,
     ErrorShown,
     GrantShown,
     GrantsShown,
@@ -62,6 +63,18 @@ async def grant(exchange: ExchangeOf, by: CallerOf, body: GrantBody) -> GrantSho
 @router.post("/grants/{ident:path}/revoke")
 async def revoke(exchange: ExchangeOf, by: CallerOf, ident: str) -> GrantShown:
     return GrantShown.model_validate(await exchange.oversight.revoke(by, ident))
+
+
+@router.get("/decision")
+async def decision(
+    exchange: ExchangeOf,
+    by: CallerOf,
+    sender: Annotated[str, Query(alias="from", max_length=300)],
+    recipient: Annotated[str, Query(alias="to", max_length=300)],
+    verb: VerbName,
+) -> DecisionShown:
+    """What the rules and grants that hold say of two sessions."""
+    return DecisionShown.model_validate(await exchange.oversight.decision(by, sender, recipient, Verb(verb)))
 
 
 @router.post("/pause")

@@ -137,6 +137,7 @@ class StatusShown(Shown):
     queued: int
     oldest_queued_s: float | None
     paused_by: str | None
+    file: str
     nodes: list[Any] = []
 
 
@@ -182,6 +183,19 @@ class GrantShown(Shown):
     given_at: Time
     expires_at: Time | None
     waits_for: list[str]
+    denied_by: list[str]
+
+
+class DecisionShown(Shown):
+    """What is said of two sessions now. `attended`: somebody is there who could approve it."""
+
+    sender: str = Field(serialization_alias="from")
+    recipient: str = Field(serialization_alias="to")
+    verb: str
+    effect: str
+    rule: str
+    reason: str
+    attended: bool
 
 
 class GrantsShown(Shown):

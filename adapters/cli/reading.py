@@ -9,6 +9,13 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 _NOT_TOLD = frozenset({"message_id", "epoch", "receipt", "reply", "turn", "verbs"})
 """Details of a step that only programs can use; `--json` has them."""
 
+FILE = {
+    "waits": "a part of tieline.toml waits for an operator's word in a chat",
+    "refused": "an operator has refused what tieline.toml adds",
+    "broken": "tieline.toml cannot be read, and what it said before holds on: tieline doctor",
+}
+"""Why not all of the operator's file holds."""
+
 _WHERE = {
     "held": "held until a person approves it",
     "leased": "at work",
@@ -30,6 +37,7 @@ def status(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     paused = f"paused by {by}: tieline policy resume lets them go on" if by else None
     return [
         *([("agents", paused)] if paused else []),
+        *([("file", told)] if (told := FILE.get(found.get("file", ""))) else []),
         ("bridge", f"{found['version']}, pid {found['pid']}, up {lasted(found['uptime_s'])}"),
         ("profile", found["profile"]),
         ("store", found["store"]),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.cli.connection import Connection, Dropped, NoBridge, socket_path
-from adapters.cli.reading import lasted
+from adapters.cli.reading import FILE, lasted
 from adapters.settings.home import LOCK
 from adapters.sqlite.lock import holder_of
 from adapters.upkeep.finding import Finding, fail, ok, warn
@@ -40,6 +40,9 @@ def _answering(status: Mapping[str, Any], version: str) -> Iterator[Finding]:
         yield warn("bridge", text, "Restart it.")
     else:
         yield ok("bridge", f"it answers, up {lasted(status['uptime_s'])}")
+    if told := FILE.get(status["file"]):
+        remedy = "tieline policy explain FROM TO tells what holds; accept, take back or mend what the file says."
+        yield warn("file", told.removesuffix(": tieline doctor"), remedy)
     telegram = status["telegram"]
     if telegram is not None and not telegram["ok"]:
         yield warn("telegram", str(telegram.get("error")), "It goes on by itself once that is set right.")

@@ -21,6 +21,7 @@ from bridge.message import Origin
 from bridge.ports.policy import Policy
 from bridge.post import PostKind
 from bridge.regime import Regime
+from bridge.views import FileState
 
 Copy = Mapping[str, Any]
 """What agents must not widen, as JSON: only who makes it reads it."""
@@ -37,8 +38,13 @@ class Charter:
         self._governance = governance
         self._proposals = proposals
         self._broken_at: float | None = None
+        self._whole = FileState.HOLDS
         self.accepted: Callable[[Copy], None] = lambda copy: None
         proposals.register(Subject.RULES, self._accept, self._refuse)
+
+    @property
+    def file(self) -> FileState:
+        return self._whole if self._broken_at is None else FileState.BROKEN
 
     def places(self) -> Sequence[Place]:
         """Where operators are asked. None where there is nobody to ask."""
@@ -62,6 +68,7 @@ class Charter:
                 work.act(ActKind.RELOADED, _FILE, regime.id, unasked=unasked or None)
 
         await self._ledger.do(body)
+        self._whole = FileState.HOLDS
 
     async def restrict(self, copy: Copy, lines: Sequence[str]) -> bool:
         """What was accepted holds on, and operators are asked for the copy. False where they have refused the same
@@ -77,7 +84,9 @@ class Charter:
             await self._proposals.withdraw(work, Subject.RULES, wording.WIDENING)
             return False
 
-        if not await self._ledger.do(body) or not self.places():
+        fresh = await self._ledger.do(body)
+        self._whole = FileState.WAITS if fresh else FileState.REFUSED
+        if not fresh or not self.places():
             return False
         content = {"copy": copy, "lines": list(lines)}
         text = wording.widening_proposed(lines)
@@ -105,13 +114,23 @@ class Charter:
     async def _accept(self, work: Work, by: Caller, content: Mapping[str, Any]) -> None:
         copy = content["copy"]
         work.put_regime(replace(await work.regime(), accepted=_kept(copy)))
-        work.then(lambda: self.accepted(copy))
+
+        def hold() -> None:
+            self._whole = FileState.HOLDS
+            self.accepted(copy)
+
+        work.then(hold)
 
     async def _refuse(self, work: Work, by: Caller, content: Mapping[str, Any]) -> None:
         regime = await work.regime()
         copy = accepted_copy(regime)
         if copy is not None:
             work.put_regime(replace(regime, accepted=_kept(copy, refused=_digest(content["lines"]))))
+
+        def refuse() -> None:
+            self._whole = FileState.REFUSED
+
+        work.then(refuse)
 
 
 def accepted_copy(regime: Regime) -> Copy | None:

@@ -10,19 +10,21 @@ from bridge.duration import seconds
 from bridge.errors import Code, Refused
 from bridge.flow.admission import Admission
 from bridge.flow.attempts import record_attempt
+from bridge.flow.charter import Charter
 from bridge.flow.control import Control
 from bridge.flow.directory import Directory
 from bridge.flow.ledger import Ledger
-from bridge.flow.oversight import HANDING_WORK, Oversight
+from bridge.flow.oversight import Oversight
 from bridge.flow.roster import Roster
 from bridge.flow.showing import show
-from bridge.grant import Scope
+from bridge.grant import HANDING_WORK, Scope
 from bridge.ids import SHELL, SessionId, session_id
 from bridge.message import Intent, Origin
 from bridge.ports.chat import Heard
 from bridge.post import PostKind
 from bridge.session import Session
-from bridge.views import GrantView, Send
+from bridge.standing import standing
+from bridge.views import Send
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,9 @@ class Commands:
         roster: Roster,
         control: Control,
         oversight: Oversight,
+        charter: Charter,
     ) -> None:
+        self._charter = charter
         self._oversight = oversight
         self._ledger = ledger
         self._admission = admission
@@ -61,7 +65,7 @@ class Commands:
             "deny": _Command("/deny NAME [for 8h]", "forbid a session to reach the one here", True, self._deny),
             "policy": _Command(
                 "/policy [revoke ID | pause | resume]",
-                "what is granted here; pause: no agent reaches another",
+                "what the session here may do, and others to it; pause: no agent reaches another",
                 True,
                 self._policy,
             ),
@@ -172,7 +176,7 @@ class Commands:
         name, _, time = rest.partition(" for ")
         if not name.strip():
             raise Refused(
-                Code.INVALID_REQUEST, "it takes a session", remedy=f"Like: /{effect} career, or {effect} career for 8h"
+                Code.INVALID_REQUEST, "it takes a session", remedy=f"Like: /{effect} career, or /{effect} career for 8h"
             )
         other = await self._directory.find(name)
         life_s = seconds(time) if time else None
@@ -185,15 +189,9 @@ class Commands:
         word, ident = _word(rest)
         match word:
             case "":
-                here = await self._here(heard)
-                every = await self._oversight.grants(_caller(heard, here.id))
-                concerned = [
-                    one for one in every if here.id in (one.sender, one.recipient) or one.scope is Scope.ALWAYS
-                ]
-                return (
-                    "\n".join(map(wording.grant_line, concerned))
-                    or "Nothing is granted here beside the rules of the file."
-                )
+                return await self._policy_here(heard)
+            case "revoke" if not ident:
+                raise Refused(Code.INVALID_REQUEST, "it takes the id of a grant", remedy="/policy lists them.")
             case "revoke":
                 view = await self._oversight.revoke(_caller(heard, await self._speaker(heard)), ident)
                 return f"Revoked: {wording.grant_line(view)}"
@@ -205,6 +203,22 @@ class Commands:
                 return "Agents reach each other again."
             case _:
                 raise Refused(Code.INVALID_REQUEST, f"there is no /policy {word[:40]}", remedy="See /help.")
+
+    async def _policy_here(self, heard: Heard) -> str:
+        here = await self._here(heard)
+        caller = _caller(heard, here.id)
+        grants = [
+            one
+            for one in await self._oversight.grants(caller)
+            if here.id in (one.sender, one.recipient) or one.scope is Scope.ALWAYS
+        ]
+        return standing(
+            here.title,
+            await self._oversight.permissions(caller, here),
+            grants,
+            paused_by=(await self._ledger.regime()).paused_by,
+            file=self._charter.file,
+        )
 
     # Looking around
 
@@ -234,10 +248,6 @@ class Commands:
                 remedy="An operator can bind one: /bind NAME (see /sessions).",
             )
         return session
-
-
-def _concerns(grant: GrantView, session: SessionId) -> bool:
-    return session in (grant.sender, grant.recipient) or grant.scope is Scope.ALWAYS
 
 
 def _caller(heard: Heard, session: SessionId) -> Caller:

@@ -24,6 +24,7 @@ from bridge.flow.ledger import Ledger
 from bridge.flow.mailbox import Mailbox
 from bridge.flow.outbox import Outbox
 from bridge.flow.oversight import Oversight
+from bridge.flow.permissions import Permissions
 from bridge.flow.proposals import Proposals
 from bridge.flow.questions import Questions
 from bridge.flow.recovery import Recovery
@@ -99,11 +100,12 @@ class Exchange(Calls):
         control = Control(ledger, self._turns, self._recovery, agents)
         steering = Steering(ledger, agents)
         approvals = Approvals(ledger, governance, self._dispatch, profile)
+        permissions = Permissions(ledger, governance)
         self.oversight: Oversight = Oversight(
-            ledger, approvals, Grants(ledger), proposals, directory, confirm=confirm_in_chat
+            ledger, approvals, Grants(ledger), proposals, directory, permissions, confirm=confirm_in_chat
         )
         self.charter = Charter(ledger, governance, proposals)
-        commands = Commands(ledger, admission, directory, roster, control, self.oversight)
+        commands = Commands(ledger, admission, directory, roster, control, self.oversight, self.charter)
         self.menu = commands.menu()
         self.inbound = Inbound(
             ledger, self._dispatch, commands, Buttons(ledger, control, questions, approvals, proposals)
@@ -120,7 +122,7 @@ class Exchange(Calls):
             steering=steering,
             control=control,
             agents=agents,
-            insight=Insight(ledger, directory, self._turns, running),
+            insight=Insight(ledger, directory, self._turns, self.charter, running),
         )
 
     async def start(self, declared: Sequence[Declared]) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from bridge.caller import Caller
 from bridge.flow.causes import unknown_message
+from bridge.flow.charter import Charter
 from bridge.flow.directory import Directory
 from bridge.flow.ledger import Ledger
 from bridge.flow.turns import Turns
@@ -26,10 +27,11 @@ class Running:
 
 
 class Insight:
-    def __init__(self, ledger: Ledger, directory: Directory, turns: Turns, running: Running) -> None:
+    def __init__(self, ledger: Ledger, directory: Directory, turns: Turns, charter: Charter, running: Running) -> None:
         self._ledger = ledger
         self._directory = directory
         self._turns = turns
+        self._charter = charter
         self._running = running
 
     async def trace(self, caller: Caller, ident: str) -> list[Step]:
@@ -72,4 +74,5 @@ class Insight:
             queued=queued,
             oldest_queued_s=round(now - oldest, 3) if oldest is not None else None,
             paused_by=(await self._ledger.regime()).paused_by,
+            file=self._charter.file,
         )

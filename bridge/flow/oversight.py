@@ -16,15 +16,14 @@ from bridge.flow.attempts import record_attempt
 from bridge.flow.directory import Directory
 from bridge.flow.grants import Grants, give
 from bridge.flow.ledger import Ledger
+from bridge.flow.permissions import Permissions
 from bridge.flow.proposals import Proposals
 from bridge.flow.work import Work
 from bridge.grant import Grant, GrantId, Scope
-from bridge.ids import ConversationId, SessionId, address
+from bridge.ids import ConversationId, address
 from bridge.message import Message, Origin
-from bridge.views import DecidedView, GrantView, HeldView, RegimeView
-
-HANDING_WORK = (Verb.DISCOVER, Verb.SEND, Verb.ASK, Verb.WAKE)
-"""What a grant is for unless it says otherwise."""
+from bridge.session import Session
+from bridge.views import DecidedView, DecisionView, GrantView, HeldView, PermissionsView, RegimeView
 
 
 class Oversight:
@@ -41,6 +40,7 @@ class Oversight:
         grants: Grants,
         proposals: Proposals,
         directory: Directory,
+        permissions: Permissions,
         *,
         confirm: bool,
     ) -> None:
@@ -49,6 +49,7 @@ class Oversight:
         self._grants = grants
         self._proposals = proposals
         self._directory = directory
+        self._permissions = permissions
         self._confirm = confirm
         proposals.register(Subject.GRANT, _give_proposed)
 
@@ -87,12 +88,19 @@ class Oversight:
         conversation: str | None = None,
         life_s: float | None = None,
     ) -> GrantView:
-        """Raises `invalid_request` for sessions that are none, where the scope takes two of them."""
+        """Raises `invalid_request` for sessions that are none or one, where the scope takes two of them."""
         await self._person(caller, f"{effect} {sender[:80]} {recipient[:80]}")
         if (conversation is not None) != (scope is Scope.CONVERSATION):
             raise Refused(Code.INVALID_REQUEST, "a conversation goes with the scope conversation, and with no other")
+        denied_by: tuple[str, ...] = ()
         if scope is not Scope.ALWAYS:
-            sender, recipient = [await self._named(one) for one in (sender, recipient)]
+            one, other = [await self._named(name) for name in (sender, recipient)]
+            sender, recipient = one.id, other.id
+            if sender == recipient:
+                remedy = "Name two sessions: a session sends nothing to itself."
+                raise Refused(Code.INVALID_REQUEST, f"{sender} stands on both sides", remedy=remedy)
+            if effect is Effect.ALLOW:
+                denied_by = await self._permissions.denying(one, other, verbs)
         content = {
             "sender": sender,
             "recipient": recipient,
@@ -121,8 +129,10 @@ class Oversight:
                 given_at=approval.opened_at,
                 expires_at=None,
                 waits_for=tuple(self._proposals.places()[:1]),
+                denied_by=denied_by,
             )
-        return _granted(await self._ledger.do(lambda work: _give(work, caller, content)))
+        given = await self._ledger.do(lambda work: _give(work, caller, content))
+        return replace(_granted(given), denied_by=denied_by)
 
     async def revoke(self, caller: Caller, ident: str) -> GrantView:
         """Taking back what was forbidden widens, and waits as a grant does."""
@@ -135,6 +145,18 @@ class Oversight:
                 remedy=f"There: /policy revoke {ident}",
             )
         return _granted(await self._grants.revoke(caller, ident))
+
+    # What holds
+
+    async def decision(self, caller: Caller, sender: str, recipient: str, verb: Verb) -> DecisionView:
+        """What is said of two sessions now, by rules that hold and by what was granted."""
+        await self._person(caller, f"explain {sender[:80]} {recipient[:80]}")
+        one, other = [await self._named(name) for name in (sender, recipient)]
+        return await self._permissions.decision(one, other, verb)
+
+    async def permissions(self, caller: Caller, session: Session) -> PermissionsView:
+        await self._person(caller, f"permissions of {session.id}")
+        return await self._permissions.of(session)
 
     # The switch
 
@@ -176,7 +198,7 @@ class Oversight:
         await record_attempt(self._ledger, caller, what, refused)
         raise refused
 
-    async def _named(self, name: str) -> SessionId:
+    async def _named(self, name: str) -> Session:
         ident = address(name.strip(), self._directory.profile)
         session = await self._ledger.store.session(ident) if ident else None
         if session is None:
@@ -185,7 +207,7 @@ class Oversight:
                 f"{name[:80]!r} names no session",
                 remedy="Name two sessions (see: tieline sessions), or use selectors with --scope always.",
             )
-        return session.id
+        return session
 
 
 async def _give(work: Work, by: Caller, content: Mapping[str, Any]) -> Grant:

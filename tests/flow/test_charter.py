@@ -14,6 +14,7 @@ from adapters.settings.load import load
 from adapters.settings.outlook import outlook
 from adapters.settings.revisions import Revisions
 from bridge.audit import Act, ActKind
+from bridge.decision import Verb
 from bridge.errors import Code, Refused
 from bridge.flow.charter import accepted_copy
 from bridge.ids import Place
@@ -21,6 +22,7 @@ from bridge.message import Intent, Origin, Outcome, State
 from bridge.ports.chat import Pressed
 from bridge.ports.runtime import Prompt
 from bridge.post import Post
+from bridge.views import FileState
 from tests.fakes.chat import FakeChat
 from tests.fakes.clock import ManualClock
 from tests.fakes.runtime import FakeAgent
@@ -292,3 +294,35 @@ async def test_a_long_difference_stays_one_post_with_its_buttons(office: Office)
         await office.on.press("office", "Accept")
         holds = await office.holds()
         assert json.dumps(holds).count("allow") == 200
+
+
+async def test_people_are_told_that_not_all_of_the_file_holds(office: Office) -> None:
+    async def state() -> FileState:
+        return (await office.on.exchange.status(await office.on.shell())).file
+
+    async def said() -> str:
+        shell = await office.on.shell("tool", Origin.USER)
+        return (await office.on.exchange.oversight.decision(shell, "tool", "career", Verb.SEND)).reason
+
+    async with office.runs(""):
+        assert await state() is FileState.HOLDS
+        await office.reload(rule())
+        assert await state() is FileState.WAITS
+        assert (await said()).endswith("what tieline.toml adds to it waits for an operator's word")
+        office.write("[limits]\ndept = 3\n")
+        await office.revisions.reload()
+        assert await state() is FileState.BROKEN
+        await office.reload(rule())
+        assert await state() is FileState.WAITS
+        await office.on.quiet()
+        await office.on.press("office", "Refuse")
+        assert await state() is FileState.REFUSED
+    async with office.runs():
+        assert await state() is FileState.REFUSED
+        await office.reload("")
+        assert await state() is FileState.HOLDS
+        await office.reload(rule())
+        await office.on.quiet()
+        await office.on.press("office", "Accept")
+        assert await state() is FileState.HOLDS
+        assert "waits" not in await said()

@@ -173,8 +173,75 @@ async def test_an_operator_allows_and_forbids_in_a_topic() -> None:
         assert "default/career" in listed.text
 
 
+async def test_a_topic_is_told_what_its_session_may_and_what_others_may_to_it() -> None:
+    rules = [
+        rule("default/career", "default/desk"),
+        rule("default/career", "default/build", effect=Effect.ASK, verbs=[Verb.ASK, Verb.WAKE]),
+        rule("default/career", "default/build", verbs=[Verb.SEND]),
+        rule("default/shell", "default/career", verbs=[Verb.DISCOVER]),
+        rule("default/build", "default/career", effect=Effect.DENY),
+    ]
+    async with stage(DESK, CAREER, session("build"), rules=rules) as on:
+        await on.say("career", "/policy")
+        told = await on.chat.seen(room("career"), "What Career may do")
+        assert told.text.splitlines() == [
+            "What Career may do:",
+            "→ build: send; once an operator approves: ask, wake",
+            "→ desk: send, ask, wake",
+            "What others may do to Career:",
+            "← shell: discover",
+            "Nothing is granted here beside the rules of the file.",
+        ]
+        await on.say("career", "/allow desk for 8h")
+        given = await on.chat.seen(room("career"), "From now on: ")
+        await on.say("career", "/policy pause")
+        await on.say("career", "/policy")
+        told = await on.chat.seen(room("career"), "← desk: send, ask, wake")
+        assert told.text.startswith("All traffic between agents is paused by room:1, until /policy resume.\n")
+        assert told.text.endswith(f"Granted beside the rules of the file:\n{given.text.removeprefix('From now on: ')}")
+        await on.say("desk", "/policy")
+        assert "→ career: send, ask, wake" in (await on.chat.seen(room("desk"), "What Desk may do")).text
+
+
+async def test_many_alike_are_one_line_in_a_topic() -> None:
+    many = [session(f"s{number}") for number in range(250)]
+    async with stage(CAREER, *many, rules=[rule("default/career", "default/*", verbs=[Verb.SEND])]) as on:
+        await on.say("career", "/policy")
+        told = await on.chat.seen(room("career"), "What Career may do")
+        assert "→ s0, s1, s10, s100, s101, s102, s103, s104 and 192 more: send\n" in told.text
+        assert "← nothing\n" in told.text
+        assert "… and 51 more sessions: " in told.text
+
+
+async def test_who_grants_what_a_rule_denies_is_told_that_it_stays_denied() -> None:
+    rules = [rule("default/desk", "default/career", effect=Effect.DENY, verbs=[Verb.WAKE])]
+    async with stage(DESK, CAREER, rules=rules) as on:
+        await on.say("career", "/allow desk")
+        told = await on.chat.seen(room("career"), "From now on: ")
+        assert told.text.endswith("\ndefault/desk->default/career still denies it: a grant undoes no deny.")
+        view = await on.exchange.oversight.grant(await person(on), "desk", "career", [Verb.SEND], Scope.PAIR)
+        assert view.denied_by == ()
+
+
+async def test_what_a_decision_is_now_is_told_to_people() -> None:
+    async with stage(DESK, CAREER, rules=[rule("default/desk", "default/career", effect=Effect.ASK)]) as on:
+        view = await on.exchange.oversight.decision(await person(on), "desk", "career", Verb.ASK)
+        assert (view.effect, view.rule, view.attended) == (Effect.ASK, "default/desk->default/career", True)
+        view = await on.exchange.oversight.decision(await person(on), "career", "shell", Verb.ASK)
+        assert (view.effect, view.rule, view.attended) == (Effect.DENY, "no-rule", False)
+
+
 @pytest.mark.parametrize(
-    "said", ["/allow", "/allow nobody", "/allow desk for ever", "/policy dance", "/policy revoke x"]
+    "said",
+    [
+        "/allow",
+        "/allow nobody",
+        "/allow career",
+        "/allow desk for ever",
+        "/policy dance",
+        "/policy revoke",
+        "/policy revoke x",
+    ],
 )
 async def test_what_makes_no_sense_is_told_and_grants_nothing(said: str) -> None:
     async with stage(DESK, CAREER) as on:

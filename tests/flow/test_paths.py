@@ -13,7 +13,7 @@ from adapters.api.app import create_app
 from adapters.mcp.tools import TOOLS
 from bridge.audit import Act
 from bridge.caller import Caller
-from bridge.decision import Verdict
+from bridge.decision import Verb, Verdict
 from bridge.errors import Code, Refused
 from bridge.flow.exchange import Exchange
 from bridge.flow.oversight import Oversight
@@ -47,6 +47,13 @@ class Scene:
 
 Attempt = Callable[[Scene], Awaitable[object]]
 
+
+async def _permissions(scene: Scene) -> object:
+    career = await scene.on.store.session(ident("career"))
+    assert career is not None
+    return await scene.oversight.permissions(scene.agent, career)
+
+
 ATTEMPTS: dict[str, Attempt] = {
     "Exchange.send": lambda s: s.exchange.send(s.agent, Send("career", "hello")),
     "Exchange.send by alias": lambda s: s.exchange.send(s.agent, Send("20260801_110135_3a75b0", "hello")),
@@ -72,6 +79,8 @@ ATTEMPTS: dict[str, Attempt] = {
     "Oversight.grants": lambda s: s.oversight.grants(s.agent),
     "Oversight.grant": lambda s: s.oversight.grant(s.agent, "stranger", "career", ALL, Scope.PAIR),
     "Oversight.revoke": lambda s: s.oversight.revoke(s.program, "any"),
+    "Oversight.decision": lambda s: s.oversight.decision(s.agent, "stranger", "career", Verb.SEND),
+    "Oversight.permissions": _permissions,
     "Oversight.pause": lambda s: s.oversight.pause(s.agent),
     "Oversight.resume": lambda s: s.oversight.resume(s.agent),
     "Oversight.audit": lambda s: s.oversight.audit(s.agent, None, 9),
@@ -110,6 +119,7 @@ ROUTES = {
     "GET /v1/grants": "Oversight.grants",
     "POST /v1/grants": "Oversight.grant",
     "POST /v1/grants/{ident}/revoke": "Oversight.revoke",
+    "GET /v1/decision": "Oversight.decision",
     "POST /v1/pause": "Oversight.pause",
     "POST /v1/resume": "Oversight.resume",
     "GET /v1/audit": "Oversight.audit",

@@ -7,12 +7,13 @@ import pytest
 from adapters.cli import reading
 from bridge.message import State
 from bridge.trace import StepKind
+from bridge.views import FileState
 from tests.adapters.api.memory_exchange import SHELL, MemoryExchange
 from tests.adapters.cli.shell import Shell
 
 STATUS: dict[str, Any] = {
     "pid": 7, "version": "1.0", "profile": "default", "uptime_s": 90.5, "store": "sqlite", "telegram": None,
-    "sessions": 3, "turns": 1, "queued": 0, "oldest_queued_s": None, "nodes": [],
+    "sessions": 3, "turns": 1, "queued": 0, "oldest_queued_s": None, "file": "holds", "nodes": [],
 }  # fmt: skip
 
 
@@ -27,6 +28,12 @@ def test_a_status_says_that_nothing_waits_and_what_does() -> None:
     assert dict(reading.status(STATUS))["queued"] == "0"
     assert reading.status({**STATUS, "paused_by": "telegram:111"})[0][1].startswith("paused by telegram:111")
     assert dict(reading.status({**STATUS, "queued": 2, "oldest_queued_s": 75.0}))["queued"] == "2, the oldest for 1 min"
+
+
+@pytest.mark.parametrize("state", FileState)
+def test_a_status_says_where_not_all_of_the_file_holds(state: FileState) -> None:
+    told = dict(reading.status({**STATUS, "file": state.value}))
+    assert ("file" in told) is (state is not FileState.HOLDS)
 
 
 @pytest.mark.parametrize(
