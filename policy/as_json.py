@@ -1,5 +1,6 @@
 """What the policy finds out, as plain values for JSON. Times are in seconds since 1970."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from bridge.grant import Grant
@@ -35,7 +36,7 @@ def entry(one: Entry) -> dict[str, Any]:
     }
 
 
-def explanation(told: Explanation) -> dict[str, Any]:
+def explanation(told: Explanation, notes: Sequence[str] = ()) -> dict[str, Any]:
     return {
         "from": told.sender.id,
         "to": told.recipient.id,
@@ -47,6 +48,7 @@ def explanation(told: Explanation) -> dict[str, Any]:
         "decided_by": entry(told.decider) if told.decider else None,
         "also": [entry(one) for one in told.others],
         "changes": [_change(one, told) for one in told.changes],
+        "notes": list(notes),
     }
 
 

@@ -1,6 +1,6 @@
 """What the policy finds out, as lines for people. `when` writes a time, given in seconds since 1970."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
 from bridge.decision import Effect, Verb
@@ -10,11 +10,22 @@ from policy.change import Change, Entry, Kind, is_of_two, written
 from policy.check import Finding, Level
 from policy.explain import Explanation
 from policy.rules import Rule
-from policy.simulate import Simulation
+from policy.simulate import Apart, Simulation
 
 When = Callable[[float], str]
 
 _DOES = {Effect.DENY: "denies it", Effect.ASK: "asks a person", Effect.ALLOW: "allows it"}
+
+
+_APART = {
+    Apart.PERSON: "by a person's own word",
+    Apart.GRANT: "by what people have granted or approved",
+    Apart.REPLY: "answers to requests",
+    Apart.LIMIT: "by a limit, or by what the recipient takes",
+    Apart.CLOSED: "a session was closed or paused",
+    Apart.UNKNOWN: "a session that is unknown, or that the sender cannot see",
+    Apart.FORM: "a request that made no sense",
+}
 
 
 def name_of(entry: Entry) -> str:
@@ -23,13 +34,17 @@ def name_of(entry: Entry) -> str:
 
 def reach_of(entry: Entry) -> str:
     """Whom it is about: `tag:office -> default/a, default/b: send, wake`."""
-    senders, recipients = (
-        ((entry.sender,), (entry.recipient,)) if isinstance(entry, Grant) else (entry.senders, entry.recipients)
-    )
-    return f"{', '.join(senders)} -> {', '.join(recipients)}: {', '.join(verb for verb in Verb if verb in entry.verbs)}"
+    return f"{_sides(entry)}: {', '.join(verb for verb in Verb if verb in entry.verbs)}"
 
 
-def explanation(told: Explanation, when: When) -> Iterator[str]:
+def _sides(entry: Entry) -> str:
+    if isinstance(entry, Grant):
+        return f"{entry.sender} -> {entry.recipient}"
+    return f"{', '.join(entry.senders)} -> {', '.join(entry.recipients)}"
+
+
+def explanation(told: Explanation, when: When, notes: Sequence[str] = ()) -> Iterator[str]:
+    """`notes` are of what is true beside rules and grants."""
     yield f"{told.decision.effect}: {told.verb} from {told.sender.id} to {told.recipient.id}"
     if told.decider is None:
         yield "  nothing matches it, and what nothing matches is denied"
@@ -38,6 +53,7 @@ def explanation(told: Explanation, when: When) -> Iterator[str]:
             yield f"  it goes {profiles}: only what names both of them matches, never *, tag:, kind: or project:"
     else:
         yield f"  {name_of(told.decider)} {_DOES[told.decider.effect]}: {_whole(told.decider, when)}"
+    yield from (f"  {note}" for note in notes)
     if told.others:
         yield "without that, in this order:"
     for each in told.others:
@@ -46,6 +62,19 @@ def explanation(told: Explanation, when: When) -> Iterator[str]:
         yield "to allow it:" if len(told.changes) == 1 else "to allow it, all of this:"
     for each_change in told.changes:
         yield from (f"  {line}" for line in change(each_change, told))
+
+
+def overview(told: Sequence[Explanation], notes: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A line a verb between the same two, and one for each thing that is noted of any of them."""
+    yield f"{told[0].sender.id} -> {told[0].recipient.id}"
+    for one in told:
+        by = f"{name_of(one.decider)}: {_sides(one.decider)}" if one.decider else "nothing matches it"
+        yield f"  {one.decision.effect:<5}  {one.verb:<12}  {by}"
+    verbs: dict[str, list[str]] = defaultdict(list)
+    for one, those in zip(told, notes, strict=True):
+        for note in those:
+            verbs[note].append(one.verb)
+    yield from (f"  {', '.join(of)}: {note}" for note, of in verbs.items())
 
 
 def change(made: Change, told: Explanation) -> Iterator[str]:
@@ -72,6 +101,7 @@ def change(made: Change, told: Explanation) -> Iterator[str]:
 def findings(found: Sequence[Finding], rules: int, sessions: int) -> Iterator[str]:
     for one in found:
         yield f"{one.level}: {one.rule.name} {one.text}"
+        yield f"  It says: {one.rule.effect} {reach_of(one.rule)}"
         yield f"  {one.remedy}"
     counts = Counter(one.level for one in found)
     of_levels = ", ".join(_counted(counts[level], level.value) for level in Level if counts[level])
@@ -79,13 +109,15 @@ def findings(found: Sequence[Finding], rules: int, sessions: int) -> Iterator[st
 
 
 def simulation(done: Simulation) -> Iterator[str]:
-    apart = ", ".join(f"{reason} {count}" for reason, count in sorted(done.apart.items()))
-    of_rules = f"{_counted(done.changed, 'decision')} would change, {done.same} would not"
-    yield f"{of_rules}; not by rules: {apart}" if apart else of_rules
+    yield f"{_counted(done.changed, 'decision')} would change, {done.same} would not"
     for shift in done.shifts:
         deed = f"{', '.join(shift.verbs)} from {shift.sender} to {shift.recipient}"
         yield f"{shift.count:>6}  {shift.old.effect} -> {shift.new.effect}  {deed}"
         yield f"        {shift.old.rule} -> {shift.new.rule}"
+    if done.apart:
+        yield "no matter of rules:"
+    for reason, count in sorted(done.apart.items(), key=lambda item: -item[1]):
+        yield f"{count:>6}  {_APART[reason]}"
 
 
 def _counted(count: int, what: str) -> str:

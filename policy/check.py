@@ -123,7 +123,7 @@ class _Check:
             if close := get_close_matches(each, self._ids, n=1, cutoff=0.8):
                 return f"Did you mean {close[0]}? Correct it, or declare the session."
         if all("/" in each and ":" not in each for each in missing):
-            return "Correct the name, declare such a session, or let this check see the file of that profile."
+            return "Correct the name, declare such a session, or show this check the file of that profile: --with FILE."
         return "Correct it, give it to a session, or remove the rule."
 
     # What others decide

@@ -9,15 +9,17 @@ from time import time
 from adapters.cli import exits, output
 from adapters.cli.connection import Dropped, NoBridge
 from adapters.cli.plain import visible
+from adapters.rulebook.notes import notes, operators
 from adapters.rulebook.running import Running
 from adapters.rulebook.sessions import named, parties
 from adapters.settings.home import home_of
 from adapters.settings.load import checked, drafted
 from adapters.settings.model import Settings
 from adapters.settings.problems import SettingsError
-from bridge.decision import Circumstances, Verb
+from bridge.decision import Circumstances, Effect, Verb
 from bridge.errors import Code, Refused
-from bridge.grant import Grant
+from bridge.grant import HANDING_WORK, Grant
+from bridge.wording import counted
 from policy import as_json, as_text
 from policy.check import Level
 from policy.check import check as findings_of
@@ -52,30 +54,46 @@ def check(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     else:
         for line in as_text.findings(found, len(settings.rules), len(sessions)):
             output.say(visible(line))
+    asking = sum(rule.effect is Effect.ASK for rule in settings.rules)
+    if asking and not operators(settings):
+        said = "asks" if asking == 1 else "ask"
+        output.note(f"{counted(asking, 'rule')} {said} a person, and there are no operators: what is asked is refused")
     return exits.CONFIG if any(finding.level is Level.ERROR for finding in found) else exits.OK
 
 
 def explain(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """By the file, and where that is the home's own by what a running bridge knows beside it: what people have granted,
-    and the sessions that were made at run time."""
+    the sessions that were made at run time, and whether it decides so by now. Without a verb, of all that matter."""
     settings = _settings(options.file, environ)
-    known, grants = parties(settings), list[Grant]()
+    verb = _verb(options.verb) if options.verb is not None else None
+    known, grants, running = parties(settings), list[Grant](), None
     if options.file is None:
         try:
             running = Running(environ)
             known, grants = {**running.parties(), **known}, running.grants()
         except (NoBridge, Dropped, Refused) as error:
             output.note(f"by the file alone, for what people have granted is not known: {error}")
+            running = None
     sender, recipient = (named(text, settings.profile, known) for text in (options.sender, options.recipient))
     if sender.id == recipient.id:
         raise Refused(Code.SELF_SEND, f"{sender.id} sends nothing to itself")
     around = Circumstances(time(), None)
-    told = explanation_of(settings.rules, grants, sender, recipient, _verb(options.verb), around)
+    every = [
+        explanation_of(settings.rules, grants, sender, recipient, one, around)
+        for one in ([verb] if verb is not None else Verb)
+    ]
+    told = [one for one in every if verb is not None or one.verb in HANDING_WORK or one.decider is not None]
+    noted = [
+        list(notes(one, settings, running.decision(sender.id, recipient.id, one.verb) if running else None))
+        for one in told
+    ]
     if options.json:
-        output.record(as_json.explanation(told))
-    else:
-        for line in as_text.explanation(told, _moment):
-            output.say(visible(line))
+        for one, those in zip(told, noted, strict=True):
+            output.record(as_json.explanation(one, those))
+        return exits.OK
+    lines = as_text.overview(told, noted) if verb is None else as_text.explanation(told[0], _moment, noted[0])
+    for line in lines:
+        output.say(visible(line))
     return exits.OK
 
 

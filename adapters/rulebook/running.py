@@ -7,7 +7,7 @@ from typing import Any
 
 from adapters.cli.connection import Connection, quoted, socket_path
 from bridge.decision import Effect, Party, Verb, Verdict
-from bridge.errors import Code
+from bridge.errors import Code, Refused
 from bridge.grant import Grant, GrantId, Scope
 from bridge.ids import ConversationId, SessionId
 from bridge.message import Origin
@@ -35,6 +35,16 @@ class Running:
                 found[SessionId(one["id"])] = Party(SessionId(one["id"]), Kind(one["kind"]), one["project"])
             cursor = page["next_cursor"]
         return found
+
+    def decision(self, sender: SessionId, recipient: SessionId, verb: Verb) -> dict[str, Any] | None:
+        """What it says now of these two. None where it does not know one of them."""
+        asked = f"from={quoted(sender)}&to={quoted(recipient)}&verb={verb}"
+        try:
+            return self._bridge.get(f"/v1/decision?{asked}")
+        except Refused as refused:
+            if refused.code is Code.INVALID_REQUEST:
+                return None
+            raise
 
     def decided(self, since_s: float) -> Iterator[Verdict]:
         """Of the last seconds, the newest first."""

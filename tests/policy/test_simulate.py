@@ -117,9 +117,11 @@ def test_an_explicit_deny_holds_for_people_and_beats_grants() -> None:
 def test_a_simulation_as_text_and_as_json() -> None:
     done = replayed(verdict(), verdict(), verdict(recipient=BUILD.id), verdict(rule="reply:m-1"))
     assert list(as_text.simulation(done)) == [
-        "2 decisions would change, 1 would not; not by rules: reply 1",
+        "2 decisions would change, 1 would not",
         "     2  allow -> deny  ask from default/desk to default/career",
         "        all -> no career",
+        "no matter of rules:",
+        "     1  answers to requests",
     ]
     assert as_json.simulation(done) == {
         "changed": 2,

@@ -93,8 +93,54 @@ def test_an_explanation_as_json(capsys: Screen) -> None:
                     "instead": None,
                 }
             ],
+            "notes": ["nobody attends at its places who could approve it, so it is refused"],
         }
     ]
+
+
+def test_without_a_verb_there_is_an_object_for_each_that_matters(capsys: Screen) -> None:
+    assert main(["policy", "explain", "mailroom", "finance", "--json", "--file", str(RULES / "office.toml")]) == 0
+    assert [(one["verb"], one["effect"]) for one in objects(capsys)] == [
+        ("discover", "deny"),
+        ("send", "deny"),
+        ("ask", "deny"),
+        ("wake", "deny"),
+        ("broadcast", "deny"),
+        ("claim", "deny"),
+        ("spawn", "deny"),
+    ]
+
+
+def test_what_the_recipient_says_for_itself_stands_beside_what_is_allowed(home: Path, capsys: Screen) -> None:
+    own = 'hidden = true\nbusy = "reject"\naccept_wake = false\nquiet = ["22:00-07:00"]\ntimezone = "Europe/Berlin"\n'
+    rule = 'from = "*"\nto = "default/career"\nverbs = ["discover", "send", "wake"]\neffect = "allow"'
+    text = '[agents.a]\ncommand = ["a"]\n' + settings(rule).replace("[[policy", f'agent = "a"\n{own}[[policy', 1)
+    (home / "tieline.toml").write_text(text)
+    assert main(["policy", "explain", "desk", "career", "--file", str(home / "tieline.toml")]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    by = "policy.rules[0] (tieline.toml:13): * -> default/career"
+    assert head == "default/desk -> default/career"
+    assert lines == [
+        f"  allow  discover      {by}",
+        f"  allow  send          {by}",
+        "  deny   ask           nothing matches it",
+        f"  allow  wake          {by}",
+        "  discover: it is hidden: it is in no list that agents get, and takes what is sent to its name",
+        "  wake: it has accept_wake = false, so it is refused",
+        '  wake: it has busy = "reject": refused while its agent is at work',
+        "  wake: quiet hours 22:00-07:00 (Europe/Berlin): until they are over, it waits",
+    ]
+
+
+def test_a_check_says_where_rules_ask_and_nobody_could_be_asked(home: Path, capsys: Screen) -> None:
+    rule = 'from = "default/desk"\nto = "default/career"\nverbs = "send"\neffect = "ask"'
+    (home / "tieline.toml").write_text(settings(rule))
+    assert main(["policy", "check"]) == 0
+    assert capsys.readouterr().err.startswith("1 rule asks a person, and there are no operators")
+    telegram = '[telegram]\ntoken = "1:a"\noperators = [111]\n'
+    (home / "tieline.toml").write_text(settings(rule) + telegram)
+    assert main(["policy", "check"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_without_a_file_the_home_is_looked_at_as_the_bridge_would(
