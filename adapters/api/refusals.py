@@ -1,6 +1,7 @@
 """How refusals and faults look on the wire: `{"error": {"code", "reason", "rule", "remedy"}}`."""
 
 import logging
+from collections.abc import Sequence
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -72,8 +73,15 @@ async def _refused(_: Request, refused: Exception) -> JSONResponse:
 async def _invalid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     # Only where and why: what the caller sent may be huge, secret, or no text at all.
-    reasons = [f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors()[:5]]
+    reasons = [_reason(one["loc"], one["msg"]) for one in error.errors()[:5]]
     return refusal(Refused(Code.INVALID_REQUEST, "; ".join(reasons).encode("ascii", "backslashreplace").decode()))
+
+
+def _reason(where: Sequence[int | str], what: str) -> str:
+    """Without the part of the request, which the caller may not know: `verbs.0: Input should be …`."""
+    name = ".".join(map(str, where[1:]))
+    said = what.removeprefix("Value error, ")
+    return f"{name}: {said}" if name else said
 
 
 async def _not_served(_: Request, error: Exception) -> JSONResponse:

@@ -5,7 +5,7 @@ from typing import Any
 
 from adapters.cli import exits
 from adapters.cli.connection import Connection, quoted
-from adapters.cli.output import columns, record, say
+from adapters.cli.output import columns, note, record, say
 from adapters.cli.plain import indented, one_line
 
 
@@ -68,6 +68,8 @@ def _grant(bridge: Connection, options: argparse.Namespace) -> int:
         "life_s": options.life,
     }
     given = bridge.post("/v1/grants", wanted)
+    if given["denied_by"] and not options.json:
+        note(f"{', '.join(given['denied_by'])} still denies it: a grant undoes no deny")
     return _said(options, given, f"waits for an operator at {given['waits_for'][0]}" if given["waits_for"] else "holds")
 
 
@@ -88,6 +90,9 @@ def _list_grants(bridge: Connection, options: argparse.Namespace) -> int:
     if options.json:
         for one in grants:
             record(one)
+        return exits.OK
+    if not grants:
+        say("nothing is granted beside the rules of tieline.toml")
         return exits.OK
     rows = [[one[key] or "-" for key in ("effect", "from", "to")] + _rest(one) for one in grants]
     columns([["EFFECT", "FROM", "TO", "VERBS", "SCOPE", "UNTIL", "BY", "ID"], *rows])
@@ -117,9 +122,18 @@ def audit(bridge: Connection, options: argparse.Namespace) -> int:
 
 def _detail(one: dict[str, Any]) -> str:
     detail = one["detail"]
+    if one["what"] == "granted":
+        until = f" until {detail['expires_at']}" if detail.get("expires_at") else ""
+        deed = f"{detail['sender']} → {detail['to']} ({', '.join(detail['verbs'])})"
+        return f"{deed}: {detail['effect']}, {detail['scope']}{until} · {one['subject']}"
+    if one["what"] == "reloaded":
+        counts = ((detail.get("waits"), "wait for an operator"), (detail.get("unasked"), "hold, with nobody to ask"))
+        wider = [f"{count} that let agents do more {what}" for count, what in counts if count]
+        return ": ".join(["it was read again", *wider])
     if one["what"] != "decision":
         told = [f"{name} {value}" for name, value in detail.items() if name not in ("via", "verbs")]
         return " · ".join([one["subject"], *told])
     verbs = ", ".join(detail["verbs"]) or "input"
     word = detail.get("code") or detail["effect"]
-    return f"{detail['from']} → {detail['to']} ({verbs}): {word} by {detail['rule']}"
+    by = "" if detail["rule"] == word else f" by {detail['rule']}"
+    return f"{detail['from']} → {detail['to']} ({verbs}): {word}{by}"

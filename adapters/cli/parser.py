@@ -39,14 +39,22 @@ def seconds(text: str) -> float:
         ) from None
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no number from 1 on")
+    return int(text)
+
+
+_HANDING_WORK = "discover,send,ask,wake"
+
+
 def build() -> argparse.ArgumentParser:
     parser = _Parser(prog="tieline", description="Lets one agent session hand work to another.", allow_abbrev=False)
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
 
-    def command(name: str, summary: str, *, speaks: bool = False) -> argparse.ArgumentParser:
-        one: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
-        one.add_argument("--json", action="store_true", help="one JSON object, or one a line")
+    def command(name: str, summary: str, *, speaks: bool = False) -> _Parser:
+        one = _action(name, summary, commands)
         if speaks:
             one.add_argument(
                 "--from",
@@ -70,20 +78,18 @@ def build() -> argparse.ArgumentParser:
     sessions = command("sessions", "the sessions that you can reach", speaks=True)
     sessions.add_argument("--active", action="store_true", help="only those that are live")
 
-    session = commands.add_parser("session", help="make, stop or resume a session", allow_abbrev=False)
+    session = _group("session", "make, stop or resume a session", commands)
     actions = session.add_subparsers(metavar="ACTION", dest="action", required=True)
-    new = actions.add_parser("new", help="make a session", allow_abbrev=False)
-    new.add_argument("--json", action="store_true", help="one JSON object")
+    new = _action("new", "make a session", actions)
     new.add_argument("handle", metavar="HANDLE", help="its name for ever: a-z, 0-9 and -")
     new.add_argument("--agent", metavar="A", help="the agent that runs it, as your settings name it")
     new.add_argument("--cwd", metavar="D", help="its working directory")
     new.add_argument("--place", metavar="P", help="where its people are, e.g. telegram:-1001234/42")
     new.add_argument("--title", metavar="T", help="its name for people")
-    stop = actions.add_parser("stop", help="end its running turn, and let peers wait", allow_abbrev=False)
-    resume = actions.add_parser("resume", help="let it take work again after a stop or a pause", allow_abbrev=False)
+    stop = _action("stop", "end its running turn, and let peers wait", actions)
+    resume = _action("resume", "let it take work again after a stop or a pause", actions)
     for one in (stop, resume):
-        one.add_argument("--json", action="store_true", help="one JSON object")
-        one.add_argument("handle", metavar="HANDLE")
+        one.add_argument("handle", metavar="HANDLE", help="its handle or id")
     stop.add_argument("--all", action="store_true", help="cancel what is queued, too")
 
     send = command("send", "send a message; it is delivered later if need be", speaks=True)
@@ -115,61 +121,68 @@ def build() -> argparse.ArgumentParser:
     return parser
 
 
-def _oversight(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    def action(name: str, summary: str, of: "argparse._SubParsersAction[_Parser]") -> _Parser:
-        one = of.add_parser(name, help=summary, description=summary, allow_abbrev=False)
-        one.add_argument("--json", action="store_true", help="one JSON object, or one a line")
-        return one
+def _group(name: str, summary: str, of: "argparse._SubParsersAction[_Parser]") -> _Parser:
+    return of.add_parser(name, help=summary, description=summary, allow_abbrev=False)
 
-    summary = "what waits for your approval, and your word on it"
-    approvals = action("approvals", summary, commands)
-    decisions = approvals.add_subparsers(metavar="ACTION", dest="action")
+
+def _action(name: str, summary: str, of: "argparse._SubParsersAction[_Parser]") -> _Parser:
+    one = _group(name, summary, of)
+    one.add_argument("--json", action="store_true", help="one JSON object, or one a line")
+    return one
+
+
+def _oversight(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    approvals = _action("approvals", "what waits for your approval, and your word on it", commands)
+    decisions = approvals.add_subparsers(metavar="ACTION", dest="action", help="without one, what waits is listed")
     for name, summary in (("approve", "let a held message go"), ("deny", "refuse a held message")):
-        one = action(name, summary, decisions)
-        one.add_argument("id", metavar="MESSAGE_ID")
+        one = _action(name, summary, decisions)
+        one.add_argument("id", metavar="MESSAGE_ID", help="as tieline approvals lists it")
         if name == "approve":
             one.add_argument(
                 "--scope", choices=("once", "conversation", "pair"), default="once", help="how far it goes"
             )
 
-    policy = commands.add_parser("policy", help="what agents may do, beside your file", allow_abbrev=False)
+    policy = _group("policy", "what agents may do: your rules, and what you grant beside them", commands)
     actions = policy.add_subparsers(metavar="ACTION", dest="action", required=True)
-    for name, summary in (("allow", "let a session reach another"), ("deny", "forbid it, whatever the file says")):
-        one = action(name, summary, actions)
-        one.add_argument("sender", metavar="FROM", help="a session; with --scope always a selector")
-        one.add_argument("to", metavar="TO")
-        one.add_argument("--verbs", default="discover,send,ask,wake", metavar="V,V", help="discover,send,ask,wake")
-        one.add_argument("--scope", choices=("once", "conversation", "pair", "always"), default="pair")
+    for name, summary in (
+        ("allow", "let a session reach another, where no rule denies it"),
+        ("deny", "forbid it, whatever the file says"),
+    ):
+        one = _action(name, summary, actions)
+        one.add_argument("sender", metavar="FROM", help="a session; with --scope always a selector, as in a rule")
+        one.add_argument("to", metavar="TO", help="the same")
+        one.add_argument("--verbs", default=_HANDING_WORK, metavar="V,V", help=f"which ({_HANDING_WORK})")
+        scopes = ("once", "conversation", "pair", "always")
+        one.add_argument("--scope", choices=scopes, default="pair", help="how far it goes (pair)")
         one.add_argument("--conversation", metavar="ID", help="with --scope conversation")
         one.add_argument("--for", dest="life", type=seconds, metavar="T", help="for how long, e.g. 8h")
-    action("list", "the grants that hold", actions)
-    action("revoke", "take a grant back", actions).add_argument("id", metavar="ID")
-    action("pause", "stop all traffic between agents; what comes waits", actions)
-    action("resume", "let it go on", actions)
+    _action("list", "the grants that hold", actions)
+    _action("revoke", "take a grant back", actions).add_argument(
+        "id", metavar="ID", help="as tieline policy list has it"
+    )
+    _action("pause", "stop all traffic between agents; what comes waits", actions)
+    _action("resume", "let the traffic between agents go on", actions)
     _looks(actions)
 
-    audit = action("audit", "what was decided and done, by whom and by which rule", commands)
-    audit.add_argument("--limit", type=int, default=50, metavar="N", help="how many of the newest (50)")
+    audit = _action("audit", "what was decided and done, by whom and by which rule", commands)
+    audit.add_argument("--limit", type=_count, default=50, metavar="N", help="how many of the newest (50)")
 
 
 def _looks(actions: "argparse._SubParsersAction[_Parser]") -> None:
     """What reads rules from files; `simulate` asks a running bridge what it has decided."""
-    check = actions.add_parser("check", help="find rules that never match or never decide", allow_abbrev=False)
-    check.add_argument("--json", action="store_true", help="one JSON object a finding")
+    check = _action("check", "find rules that never match or never decide; exits with 78 for what is wrong", actions)
     check.add_argument("file", metavar="FILE", nargs="?", help="the settings (else tieline.toml in the home)")
     check.add_argument(
         "--with", dest="others", metavar="FILE", action="append", default=[], help="another profile's, for its sessions"
     )
-    explain = actions.add_parser("explain", help="what the rules say, and what would change it", allow_abbrev=False)
-    explain.add_argument("--json", action="store_true", help="one JSON object")
+    explain = _action("explain", "what the rules and grants say of two sessions, and what would change it", actions)
     explain.add_argument("sender", metavar="FROM", help="a session's id or handle")
     explain.add_argument("recipient", metavar="TO", help="a session's id or handle")
-    explain.add_argument("verb", metavar="VERB", help="discover, send, ask, wake …")
+    explain.add_argument("verb", metavar="VERB", nargs="?", help="discover, send, ask, wake … (else a line for each)")
     explain.add_argument("--file", metavar="F", help="the settings (else tieline.toml in the home)")
-    simulate = actions.add_parser("simulate", help="what other rules would change of the last days", allow_abbrev=False)
-    simulate.add_argument("--json", action="store_true", help="one JSON object")
+    simulate = _action("simulate", "what other rules would have changed of what was decided lately", actions)
     simulate.add_argument("file", metavar="RULES", help="the settings with the other rules")
-    simulate.add_argument("--since", type=seconds, default=7 * 86_400, metavar="T", help="of how long (7d)")
+    simulate.add_argument("--since", type=seconds, default=7 * 86_400, metavar="T", help="how far back, e.g. 24h (7d)")
 
 
 def _message(parser: argparse.ArgumentParser) -> None:

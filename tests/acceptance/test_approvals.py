@@ -67,9 +67,13 @@ async def test_without_a_chat_a_terminal_grants_at_once(home: Home) -> None:
     granted = await home.typed("policy", "allow", "shell", "career", "--for", "1h", "--json")
     assert (granted.json["effect"], granted.json["waits_for"]) == ("allow", [])
     assert (await home.ask("career", "hello?")).json["reply"]["text"] == "hello"
+    audit = (await home.typed("audit")).out
+    assert "default/shell → default/career (discover, send, ask, wake): allow, pair until 20" in audit
     wrong = await home.typed("policy", "allow", "everybody", "tag:office", "--scope", "always", "--json")
     assert (wrong.code, error_of(wrong)) == (64, "invalid_request")
-    assert "everybody/*" in wrong.json["error"]["reason"]
+    assert wrong.json["error"]["reason"].startswith("'everybody' names no profile: write PROFILE/everybody")
+    wrong = await home.typed("policy", "allow", "shell", "career", "--verbs", "sned", "--json")
+    assert wrong.json["error"]["reason"].startswith("verbs.0: ")
     paused = await home.typed("policy", "pause", "--json")
     assert paused.json["paused"]
     assert (await home.ask("career", "hello?", timeout=0.2)).json["answer"] == "open"
@@ -79,6 +83,7 @@ async def test_without_a_chat_a_terminal_grants_at_once(home: Home) -> None:
     listed = (await home.typed("policy", "list", "--json")).lines
     assert [one["id"] for one in listed] == [granted.json["id"]]
     await home.typed("policy", "revoke", granted.json["id"])
+    assert "nothing is granted" in (await home.typed("policy", "list")).out
     assert error_of(await home.ask("career", "hello?")) == "not_permitted"
 
 

@@ -68,6 +68,12 @@ async def test_who_writes_the_file_and_restarts_gains_nothing_until_an_operator_
     assert "+ agents.intruder: runs /bin/sh -c true" in asked.text
     assert "+ allow discover, send, ask, wake: default/shell → default/career" in asked.text
     assert await sent(home, "career") == 77
+    told = (await home.typed("policy", "explain", "shell", "career", "send")).out
+    assert told.startswith("allow: send from default/shell to default/career\n")
+    assert "not so by now: the running bridge says deny: " in told
+    assert "what tieline.toml adds to it waits for an operator's word" in told
+    assert (await home.tieline("status", "--json")).json["file"] == "waits"
+    assert "waits for an operator's word" in (await home.tieline("doctor")).out
 
     accept = next(action for label, action in asked.buttons if label == "Accept")
     api.press(asked, accept, user=INTRUDER)

@@ -66,6 +66,21 @@ def test_a_home_that_is_not_there_is_told_and_not_made(examine: Examine, home: P
     assert not home.exists()
 
 
+def test_rules_that_can_never_match_are_told_but_for_those_of_another_profile(examine: Examine, home: Path) -> None:
+    def rule(sender: str) -> str:
+        return f'[[policy.rules]]\nfrom = "{sender}"\nto = "default/front"\nverbs = "send"\neffect = "allow"\n'
+
+    (home / "tieline.toml").write_text(SETTINGS + rule("work/desk"))
+    code, found = examine()
+    assert (code, "rules" in found) == (0, False)
+    (home / "tieline.toml").write_text(SETTINGS + rule("default/fornt") + rule("tag:none"))
+    code, found = examine()
+    assert (code, found["rules"]["level"]) == (0, "warn")
+    assert found["rules"]["text"].startswith("policy.rules[0] (tieline.toml:5) can never match")
+    assert found["rules"]["text"].endswith("and so it is with 1 other rule")
+    assert found["settings"]["text"] == "1 session, 1 agent, 2 rules"
+
+
 async def test_each_wrong_setting_is_a_line_with_its_remedy_and_the_rest_is_looked_at_all_the_same(
     examine: Examine, home: Path
 ) -> None:
