@@ -37,10 +37,11 @@ PERSONAS: dict[str, list[Rule]] = {
         ),
         _hands("salary", "career", "Which salary should I ask of Initech?", "Career will say."),
         _hands("pay", "finance", "Pay 900 to Initech for the course.", "Finance did not take it."),
+        _hands("trip", "travel", "Book a train to Initech for Friday, for 80.", "Travel does it once you approve it."),
         {"on": "mail", "intent": "reply", "match": "register", "script": "say It is serious: I write it on your list."},
         {"on": "mail", "intent": "reply", "match": "95k", "script": "say Then I ask them for 95k."},
         {"on": "mail", "intent": "reply", "script": "say I was told: $text"},
-        *_else("recruiter", "salary", "pay"),
+        *_else("recruiter", "salary", "pay", "trip"),
     ],
     "career": [
         *_knows(
@@ -51,6 +52,7 @@ PERSONAS: dict[str, list[Rule]] = {
         *_else("serious", "salary", "how many"),
     ],
     "finance": _else(),
+    "travel": [*_knows("train", "say It is booked: Friday at 8."), *_else("train")],
     "ping": [
         {"on": "prompt", "match": "play", "script": _plays("ping", "pong")},
         {"on": "mail", "script": _plays("ping", "pong")},
@@ -77,6 +79,12 @@ from = "default/front-desk"
 to = ["default/finance"]
 verbs = ["send", "ask", "wake"]
 effect = "deny"
+
+[[policy.rules]]
+from = "default/front-desk"
+to = ["default/travel"]
+verbs = ["discover", "send", "ask", "wake"]
+effect = "ask"
 
 [[policy.rules]]
 from = ["default/ping", "default/pong"]

@@ -117,7 +117,8 @@ class _Scenes:
         topic = next(iter(PERSONAS))
         self._chat.note(
             f"Your turn: what you type goes to {topic}. `@career` or `@career TEXT` goes on in another topic, "
-            "`[Go on]` presses that button, /help lists the commands, Ctrl-D ends."
+            "`[Go on]` presses that button, /help lists the commands, Ctrl-D ends. Write `trip`, and Travel has your "
+            "approval asked for: `@travel`, then `[Approve once]`; /policy there tells who may do what."
         )
         while line := await asyncio.to_thread(sys.stdin.readline):
             if sys.stdin.isatty() and sys.stdout.isatty():

@@ -98,6 +98,12 @@ async def test_it_tells_its_story_to_a_screen_and_answers_whoever_types(tmp_path
         await demo.until("There is no topic 'nobody' here")
         demo.type("@ping\n[go on]\n")
         await demo.until("24 more messages.")
+        demo.type("@front-desk a trip, please\n")
+        await demo.until("front-desk → travel needs your approval (ask, wake)")
+        demo.type("@travel\n[approve once]\n")
+        await demo.until("travel: It is booked: Friday at 8.")
+        demo.type("/policy\n")
+        await demo.until("← front-desk: once an operator approves: send, ask, wake")
         demo.type("\x04")
     assert demo.code == 0
 
