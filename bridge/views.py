@@ -127,7 +127,7 @@ class DecidedView:
 @dataclass(frozen=True, slots=True)
 class GrantView:
     """`waits_for` is where an operator must accept it first: until then it is no grant, and `id` that of the wish.
-    `denied_by` are the rules and grants that deny part of it all the same, as the grant is given."""
+    `denied` is what `denied_by`, rules and grants, deny of it all the same, as the grant is given."""
 
     id: str
     sender: str
@@ -141,6 +141,7 @@ class GrantView:
     given_at: float
     expires_at: float | None
     waits_for: tuple[str, ...] = ()
+    denied: tuple[Verb, ...] = ()
     denied_by: tuple[str, ...] = ()
 
 

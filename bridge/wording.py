@@ -145,7 +145,8 @@ def grant_line(grant: GrantView) -> str:
 
 
 def grant_given(grant: GrantView) -> str:
-    still = f"\n{', '.join(grant.denied_by)} still denies it: a grant undoes no deny." if grant.denied_by else ""
+    by = ", ".join(grant.denied_by)
+    still = f"\nBut {', '.join(grant.denied)} is still denied by {by}: a grant undoes no deny." if by else ""
     if grant.waits_for:
         return f"This waits for an operator's word at {grant.waits_for[0]}.{still}"
     return f"From now on: {grant_line(grant)}{still}"

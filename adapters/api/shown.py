@@ -183,6 +183,7 @@ class GrantShown(Shown):
     given_at: Time
     expires_at: Time | None
     waits_for: list[str]
+    denied: list[str]
     denied_by: list[str]
 
 

@@ -69,7 +69,8 @@ def _grant(bridge: Connection, options: argparse.Namespace) -> int:
     }
     given = bridge.post("/v1/grants", wanted)
     if given["denied_by"] and not options.json:
-        note(f"{', '.join(given['denied_by'])} still denies it: a grant undoes no deny")
+        by, denied = (", ".join(given[key]) for key in ("denied_by", "denied"))
+        note(f"{denied} is still denied by {by}: a grant undoes no deny")
     return _said(options, given, f"waits for an operator at {given['waits_for'][0]}" if given["waits_for"] else "holds")
 
 

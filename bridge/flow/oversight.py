@@ -92,7 +92,7 @@ class Oversight:
         await self._person(caller, f"{effect} {sender[:80]} {recipient[:80]}")
         if (conversation is not None) != (scope is Scope.CONVERSATION):
             raise Refused(Code.INVALID_REQUEST, "a conversation goes with the scope conversation, and with no other")
-        denied_by: tuple[str, ...] = ()
+        denied: Mapping[Verb, str] = {}
         if scope is not Scope.ALWAYS:
             one, other = [await self._named(name) for name in (sender, recipient)]
             sender, recipient = one.id, other.id
@@ -100,7 +100,8 @@ class Oversight:
                 remedy = "Name two sessions: a session sends nothing to itself."
                 raise Refused(Code.INVALID_REQUEST, f"{sender} stands on both sides", remedy=remedy)
             if effect is Effect.ALLOW:
-                denied_by = await self._permissions.denying(one, other, verbs)
+                denied = await self._permissions.denied(one, other, verbs)
+        denied_by = tuple(dict.fromkeys(denied.values()))
         content = {
             "sender": sender,
             "recipient": recipient,
@@ -129,10 +130,11 @@ class Oversight:
                 given_at=approval.opened_at,
                 expires_at=None,
                 waits_for=tuple(self._proposals.places()[:1]),
+                denied=tuple(denied),
                 denied_by=denied_by,
             )
         given = await self._ledger.do(lambda work: _give(work, caller, content))
-        return replace(_granted(given), denied_by=denied_by)
+        return replace(_granted(given), denied=tuple(denied), denied_by=denied_by)
 
     async def revoke(self, caller: Caller, ident: str) -> GrantView:
         """Taking back what was forbidden widens, and waits as a grant does."""

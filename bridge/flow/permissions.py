@@ -1,6 +1,6 @@
 """What the policy in force says of the sessions, for people who ask (DESIGN §4)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from bridge.decision import Circumstances, Effect, Party, Verb, party
 from bridge.flow.governance import Governance
@@ -34,11 +34,11 @@ class Permissions:
             attended=any(self._ledger.attended(one.place) for one in places),
         )
 
-    async def denying(self, sender: Session, recipient: Session, verbs: Iterable[Verb]) -> tuple[str, ...]:
-        """The rules and grants that deny any of it."""
+    async def denied(self, sender: Session, recipient: Session, verbs: Iterable[Verb]) -> Mapping[Verb, str]:
+        """What of it is denied, and by which rule or grant."""
         policy, now = await self._policy(), self._now()
-        denied = (policy.denied(party(sender), party(recipient), verb, now) for verb in verbs)
-        return tuple(dict.fromkeys(one.rule for one in denied if one is not None))
+        said = {verb: policy.denied(party(sender), party(recipient), verb, now) for verb in verbs}
+        return {verb: one.rule for verb, one in said.items() if one is not None}
 
     async def of(self, session: Session) -> PermissionsView:
         """Of the profile's open sessions."""

@@ -218,7 +218,7 @@ async def test_who_grants_what_a_rule_denies_is_told_that_it_stays_denied() -> N
     async with stage(DESK, CAREER, rules=rules) as on:
         await on.say("career", "/allow desk")
         told = await on.chat.seen(room("career"), "From now on: ")
-        assert told.text.endswith("\ndefault/desk->default/career still denies it: a grant undoes no deny.")
+        assert told.text.endswith("\nBut wake is still denied by default/desk->default/career: a grant undoes no deny.")
         view = await on.exchange.oversight.grant(await person(on), "desk", "career", [Verb.SEND], Scope.PAIR)
         assert view.denied_by == ()
 
