@@ -1,37 +1,20 @@
 """A home with a real bridge process, real agent processes and the real shell commands."""
 
 import asyncio
-import fcntl
 import json
 import os
 import signal
 import sys
-import termios
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.acceptance.terminal import Ran, Terminal
 from tests.fakes.bot_api import BotApi
 
 TIELINE = (sys.executable, "-P", "-m", "adapters.main")
 VERBS = ("discover", "send", "ask", "wake")
 PATIENCE_S = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-    @property
-    def lines(self) -> list[Any]:
-        return [json.loads(line) for line in self.out.splitlines()]
 
 
 class Home:
@@ -45,6 +28,7 @@ class Home:
         self.tables: list[str] = []
         self._rules: list[str] = []
         self._process: asyncio.subprocess.Process | None = None
+        self._terminal: Terminal | None = None
         self.stderr = path / "stderr.txt"
         self.runtime = path
 
@@ -146,6 +130,8 @@ class Home:
                 await asyncio.sleep(0.02)
 
     async def close(self) -> None:
+        if self._terminal is not None:
+            await self._terminal.close()
         if self._process is not None and self._process.returncode is None:
             await self.down()
 
@@ -183,35 +169,17 @@ class Home:
         )
 
     async def typed(self, *arguments: str) -> Ran:
-        """The same as a person would type it: in a terminal of its own."""
-        master, slave = os.openpty()
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *TIELINE,
-                *arguments,
-                env=self.environ,
-                stdin=slave,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
-                preexec_fn=_take_terminal,
-            )
-            async with asyncio.timeout(PATIENCE_S):
-                out, err = await process.communicate()
-        finally:
-            os.close(slave)
-            os.close(master)
-        return Ran(process.returncode or 0, out.decode(), err.decode())
+        """The same as a person types it, in a terminal of the person's own that stays open."""
+        if self._terminal is None:
+            self._terminal = await Terminal.opened(self.environ)
+        async with asyncio.timeout(PATIENCE_S):
+            return await self._terminal.type(*arguments)
 
     async def ask(self, to: str, text: str, *, timeout: float = 20) -> Ran:
         return await self.tieline("ask", to, text, "--timeout", str(timeout), "--json")
 
     def _record(self, name: str) -> Path:
         return self.path / f"{name}.frames.jsonl"
-
-
-def _take_terminal() -> None:
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 async def exist(*paths: Path) -> None:
