@@ -6,10 +6,11 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from tests.acceptance.terminal import Ran, Terminal
+from tests.acceptance.terminal import Ran, Terminal, controlled_by
 from tests.fakes.bot_api import BotApi
 
 TIELINE = (sys.executable, "-P", "-m", "adapters.main")
@@ -26,9 +27,10 @@ class Home:
         self.extra = ""
         self.through: Sequence[str] = ()
         self.tables: list[str] = []
-        self._rules: list[str] = []
+        self.rules: list[str] = []
         self._process: asyncio.subprocess.Process | None = None
         self._terminal: Terminal | None = None
+        self._open = ExitStack()
         self.stderr = path / "stderr.txt"
         self.runtime = path
 
@@ -60,7 +62,7 @@ class Home:
         self.session(handle, handle, *places)
 
     def rule(self, sender: str, recipient: str, verbs: Sequence[str] = VERBS, effect: str = "allow") -> None:
-        self._rules.append(
+        self.rules.append(
             f'[[policy.rules]]\nfrom = "{sender}"\nto = "{recipient}"\n'
             f'verbs = {json.dumps(list(verbs))}\neffect = "{effect}"'
         )
@@ -89,13 +91,20 @@ class Home:
 
     def write(self) -> None:
         """Writes its settings, as `up` does."""
-        text = "\n".join([self.extra, *self.tables, *self._rules])
+        text = "\n".join([self.extra, *self.tables, *self.rules])
         (self.path / "tieline.toml").write_text(text + "\n")
 
-    async def up(self, *options: str) -> Any:
-        """Starts the bridge. Returns the line that says that it accepts."""
+    async def up(self, *options: str, by_hand: bool = False) -> Any:
+        """Starts the bridge, in a terminal of its own where it is `by_hand`. Returns the line that says that it
+        accepts."""
         self.write()
-        with self.stderr.open("ab") as stderr:
+        with self.stderr.open("ab") as stderr, ExitStack() as started:
+            terminal: dict[str, Any] = {"start_new_session": True}
+            if by_hand:
+                keyboard, slave = os.openpty()
+                self._open.callback(os.close, keyboard)
+                started.callback(os.close, slave)
+                terminal = controlled_by(slave)
             self._process = await asyncio.create_subprocess_exec(
                 *self.through,
                 *TIELINE,
@@ -104,6 +113,7 @@ class Home:
                 env=self.environ,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=stderr,
+                **terminal,
             )
         assert self._process.stdout is not None
         async with asyncio.timeout(PATIENCE_S):
@@ -132,8 +142,9 @@ class Home:
     async def close(self) -> None:
         if self._terminal is not None:
             await self._terminal.close()
-        if self._process is not None and self._process.returncode is None:
-            await self.down()
+        with self._open:
+            if self._process is not None and self._process.returncode is None:
+                await self.down()
 
     @property
     def running(self) -> bool:
@@ -154,11 +165,17 @@ class Home:
 
     async def tieline(self, *arguments: str, stdin: bytes | None = None) -> Ran:
         process = await self.began(*arguments)
-        async with asyncio.timeout(PATIENCE_S):
-            out, err = await process.communicate(stdin)
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                out, err = await process.communicate(stdin)
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
         return Ran(process.returncode or 0, out.decode(), err.decode())
 
     async def began(self, *arguments: str) -> asyncio.subprocess.Process:
+        """A program without a terminal, wherever the tests were started."""
         return await asyncio.create_subprocess_exec(
             *TIELINE,
             *arguments,
@@ -166,6 +183,7 @@ class Home:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
         )
 
     async def typed(self, *arguments: str) -> Ran:

@@ -47,11 +47,9 @@ class Terminal:
             shell = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-P", str(_TYPIST)),
                 env=environ,
-                stdin=slave,
                 stdout=asyncio.subprocess.PIPE,
                 limit=2**24,
-                start_new_session=True,
-                preexec_fn=_take_terminal,
+                **controlled_by(slave),
             )
         except BaseException:
             os.close(keyboard)
@@ -69,6 +67,11 @@ class Terminal:
     async def close(self) -> None:
         os.close(self._keyboard)
         await self._shell.wait()
+
+
+def controlled_by(slave: int) -> dict[str, Any]:
+    """How a process is started that has this terminal."""
+    return {"stdin": slave, "start_new_session": True, "preexec_fn": _take_terminal}
 
 
 def _take_terminal() -> None:
