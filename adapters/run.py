@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
+from adapters.acp import of_an_agent
 from adapters.api.listener import SocketTaken
 from adapters.compose import bridge
 from adapters.logs import logging_to
@@ -22,10 +23,11 @@ from bridge.errors import Refused
 _USAGE = """usage: tieline run [--accept]
 Runs the bridge of TIELINE_HOME (default ~/.tieline).
 
---accept  what tieline.toml lets agents do more holds without an operator's word, where it has no [telegram] to ask in
+--accept  what tieline.toml lets agents do more holds without an operator's word, where it has no [telegram] to ask in;
+          for a person in a terminal
 """
 
-OK, FAILED, NOT_NOW, CONFIG, USAGE = 0, 70, 75, 78, 64
+OK, FAILED, NOT_NOW, REFUSED, CONFIG, USAGE = 0, 70, 75, 77, 78, 64
 
 
 def run(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
@@ -33,6 +35,9 @@ def run(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> in
     if set(arguments) - {"--json", "--accept"}:
         print(_USAGE, file=sys.stderr)
         return OK if set(arguments) <= {"-h", "--help", "--json", "--accept"} else USAGE
+    if "--accept" in arguments and not _by_person():
+        print("--accept is a person's word: type it in a terminal that no agent has opened", file=sys.stderr)
+        return REFUSED
     home = home_of(environ)
     if not (home / SETTINGS_FILE).exists():
         print(
@@ -84,6 +89,11 @@ def _secrets(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
 def _tell_person(text: str) -> None:
     if sys.stderr.isatty():
         print(text, file=sys.stderr, flush=True)
+
+
+def _by_person() -> bool:
+    """As far as anybody can tell. Else whoever writes the file could accept it, too."""
+    return _on_terminal() and not of_an_agent()
 
 
 def _on_terminal() -> bool:

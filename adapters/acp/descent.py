@@ -29,6 +29,12 @@ def descent_of(pids: Sequence[int], adopter: int | None = None) -> Descent:
     return Descent.LEFT if adopter in pids[1:] else told_by(_limit(pids[0]), _limit("self"))
 
 
+def of_an_agent() -> bool:
+    """Whether this process itself bears the mark."""
+    own = _limit("self") if sys.platform == "linux" else None
+    return own is not None and own % 2 == 1
+
+
 def told_by(limit: int | None, own: int | None) -> Descent:
     """What the limit of a process tells beside the bridge's own. A process that has ended meanwhile has none, and
     could have been any."""

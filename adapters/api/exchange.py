@@ -6,6 +6,7 @@ from typing import Protocol
 from bridge.audit import Act
 from bridge.caller import Caller
 from bridge.decision import Effect, Verb, Verdict
+from bridge.errors import Refused
 from bridge.grant import Scope
 from bridge.ids import SessionId
 from bridge.message import Origin
@@ -101,6 +102,8 @@ class Exchange(Protocol):
     async def status(self, caller: Caller) -> StatusView: ...
 
     async def caller(self, session_name: str | None, *, origin: Origin, bound: SessionId | None) -> Caller: ...
+
+    async def turned_away(self, session: SessionId | None, wish: str, refused: Refused) -> None: ...
 
     def token_session(self, token: str) -> SessionId | None: ...
 

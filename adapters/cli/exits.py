@@ -30,6 +30,12 @@ def of_refusal(code: Code) -> int:
     return _OF_CODE.get(code, REFUSED)
 
 
+def of_decision(verdict: str, state: str, outcome: str | None) -> int:
+    """Whether a held message goes the way that was wanted of it, or has gone another already."""
+    stays_away = state == "settled" and outcome in ("refused", "expired", "cancelled")
+    return OK if stays_away is (verdict == "deny") else FAILED
+
+
 def of_answer(answer: str, *, late: bool) -> int:
     """A late answer is an answer. A question in return is none yet: it waits for the asker's next request."""
     return OK if late else _OF_ANSWER.get(answer, FAILED)

@@ -21,7 +21,7 @@ def approvals(bridge: Connection, options: argparse.Namespace) -> int:
     else:
         waits = f" ({done['waits_for'][0]})" if done["waits_for"] else ""
         say(f"{done['message_id']}: {one_line(done['said'])}{waits}")
-    return exits.OK
+    return exits.of_decision(options.action, done["state"], done["outcome"])
 
 
 def _list_held(bridge: Connection, options: argparse.Namespace) -> int:

@@ -39,7 +39,9 @@ async def serve(
 ) -> None:
     """Serves until the client is gone, which ends its waits too. An unknown token is told so and turned away."""
     if exchange.token_session(token) is None:
-        await _turn_away(reader, writer)
+        refusal = _unknown_token()
+        await exchange.turned_away(None, "connect to the tools", refusal)
+        await _turn_away(reader, writer, refusal)
         return
     server: Server[Any] = Server(
         "tieline",
@@ -66,7 +68,9 @@ async def _call(
     try:
         session = exchange.token_session(token)
         if session is None:
-            raise _unknown_token()
+            refusal = _unknown_token()
+            await exchange.turned_away(None, f"call {call.name}", refusal)
+            raise refusal
         # Anew for each call, so that the caller carries the turn that runs now.
         caller = await exchange.caller(None, origin=Origin.PEER, bound=session)
         result = await tool.call(exchange, caller, call.arguments or {})
@@ -132,9 +136,8 @@ def _unknown_token() -> Refused:
     )
 
 
-async def _turn_away(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _turn_away(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, refusal: Refused) -> None:
     """Refuses whatever is asked for a moment: an error that carries no request's id would reach nobody."""
-    refusal = _unknown_token()
     text, data = f"{refusal.code}: {refusal.reason}", {"error": refusal.as_json()}
     with contextlib.suppress(TimeoutError, ValueError, ConnectionError):
         async with asyncio.timeout(_FAREWELL_S):

@@ -4,6 +4,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from bridge.caller import Caller
+from bridge.errors import Refused
 from bridge.ids import SessionId
 from bridge.message import Origin
 from bridge.views import AnswerView, Receipt, Received, Send, SessionView
@@ -33,6 +34,8 @@ class Exchange(Protocol):
     ) -> tuple[list[SessionView], str | None]: ...
 
     async def caller(self, session_name: str | None, *, origin: Origin, bound: SessionId | None) -> Caller: ...
+
+    async def turned_away(self, session: SessionId | None, wish: str, refused: Refused) -> None: ...
 
     def token_session(self, token: str) -> SessionId | None: ...
 

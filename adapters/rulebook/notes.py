@@ -4,9 +4,9 @@ whether the running bridge decides so by now."""
 from collections.abc import Iterator
 from typing import Any
 
-from adapters.settings.model import SessionSettings, Settings
+from adapters.settings.model import Settings
 from bridge.decision import Effect, Verb
-from bridge.session import Busy
+from bridge.session import Busy, Habits
 from policy.explain import Explanation
 
 
@@ -20,7 +20,7 @@ def notes(told: Explanation, settings: Settings, running: dict[str, Any] | None)
     if told.decision.effect is Effect.ASK and told.verb is not Verb.DISCOVER and not attended:
         yield "nobody attends at its places who could approve it, so it is refused"
     if recipient is not None and told.decision.effect is not Effect.DENY:
-        yield from _own(recipient, told.verb)
+        yield from _own(recipient.habits, told.verb)
 
 
 def operators(settings: Settings) -> bool:
@@ -28,14 +28,14 @@ def operators(settings: Settings) -> bool:
     return settings.telegram is not None and bool(settings.telegram.operators)
 
 
-def _own(recipient: SessionSettings, verb: Verb) -> Iterator[str]:
-    if verb is Verb.DISCOVER and recipient.hidden:
+def _own(habits: Habits, verb: Verb) -> Iterator[str]:
+    if verb is Verb.DISCOVER and habits.hidden:
         yield "it is hidden: it is in no list that agents get, and takes what is sent to its name"
     if verb is not Verb.WAKE:
         return
-    if not recipient.accept_wake:
+    if not habits.accept_wake:
         yield "it has accept_wake = false, so it is refused"
-    if recipient.busy is Busy.REJECT:
+    if habits.busy is Busy.REJECT:
         yield 'it has busy = "reject": refused while its agent is at work'
-    if recipient.quiet:
-        yield f"quiet hours {', '.join(recipient.quiet)} ({recipient.timezone}): until they are over, it waits"
+    if habits.quiet:
+        yield f"quiet hours {', '.join(habits.quiet)} ({habits.timezone}): until they are over, it waits"

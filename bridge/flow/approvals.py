@@ -9,7 +9,7 @@ from bridge.audit import ActKind
 from bridge.caller import Caller
 from bridge.conversation import Pair, pair_of
 from bridge.decision import Circumstances, Decision, Effect, Verb, Verdict, party
-from bridge.errors import Code
+from bridge.errors import Code, Refused
 from bridge.flow.acceptance import enter
 from bridge.flow.causes import unknown_message
 from bridge.flow.dispatch import Dispatch
@@ -20,7 +20,7 @@ from bridge.flow.ledger import Ledger
 from bridge.flow.settlement import settle, show_status
 from bridge.flow.work import Work
 from bridge.grant import Grant, Scope
-from bridge.ids import ConversationId, MessageId, profile_of
+from bridge.ids import ConversationId, MessageId, Place, profile_of
 from bridge.loops import Standing, day_of
 from bridge.message import Intent, Message, Outcome, State, in_line
 from bridge.ports.store import InboxRoom
@@ -32,10 +32,12 @@ _NOT_NOW = frozenset({Code.INBOX_FULL, Code.PAUSED, Code.BUSY})
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What has become of a message that an operator decided about. `said` tells it to a person."""
+    """What has become of a message that an operator decided about. `said` tells it to a person, and `waits_at` is where
+    an operator must say it first."""
 
     message: Message
     said: str
+    waits_at: Place | None = None
 
 
 class Approvals:
@@ -57,7 +59,7 @@ class Approvals:
         async def body(work: Work) -> Decided:
             message = await self._found(work, message_id)
             if message.state is not State.HELD:
-                return Decided(message, _over(message))
+                return Decided(message, await _over(work, message))
             chosen = await _chosen(work, message, with_earlier)
             given = await _grants(work, by, chosen, scope)
             refused = [one for one in chosen if not await self._release(work, by, one, scope, given)]
@@ -72,7 +74,7 @@ class Approvals:
         async def body(work: Work) -> Decided:
             message = await self._found(work, message_id)
             if message.state is not State.HELD:
-                return Decided(message, _over(message))
+                return Decided(message, await _over(work, message))
             for one in await _chosen(work, message, with_earlier):
                 work.act(ActKind.DENIED, by, one.id, sender=one.sender, to=one.recipient)
                 await settle(work, one, Outcome.REFUSED, reason=f"denied by {by.name}", by=by.name)
@@ -86,18 +88,24 @@ class Approvals:
         async def body(work: Work) -> Decided:
             message = await self._found(work, message_id)
             if message.state is not State.HELD:
-                return Decided(message, _over(message))
-            await wished(work, message, f"a terminal asks to approve it ({scope})")
+                return Decided(message, await _over(work, message))
+            place = await wished(work, message, f"a terminal asks to approve it ({scope})")
             work.act(ActKind.PROPOSED, by, message.id, scope=scope.value)
-            return Decided(message, "It waits for an operator's word in the chat.")
+            return Decided(message, "It waits for an operator's word in the chat.", waits_at=place)
 
         return await self._ledger.do(body)
 
     async def _found(self, work: Work, message_id: str) -> Message:
+        """As it is by now: what has outlived its hold expires, also where the timekeeper has not come by yet."""
         message = await work.message(MessageId(message_id))
         if message is None or profile_of(message.recipient) != self._profile or message.intent is Intent.INPUT:
             raise unknown_message()
-        return message
+        if message.state is not State.HELD:
+            return message
+        for one in await of_pair(work, message):
+            if work.now >= one.expires_at:
+                await expire(work, one)
+        return await work.message(message.id) or message
 
     async def _release(self, work: Work, by: Caller, message: Message, scope: Scope, given: list[Grant]) -> bool:
         """False where it had to be refused by the rules of now."""
@@ -166,6 +174,11 @@ class Approvals:
         )
 
 
+async def expire(work: Work, message: Message) -> None:
+    """Nobody has decided about a held message while it was held."""
+    await settle(work, message, Outcome.EXPIRED, reason="nobody approved it in time")
+
+
 async def _chosen(work: Work, message: Message, with_earlier: bool) -> list[Message]:
     if not with_earlier:
         return [message]
@@ -210,10 +223,16 @@ def _verbs(messages: Sequence[Message]) -> tuple[Verb, ...]:
     return tuple(dict.fromkeys(verb for message in messages for verb in verbs_of(message)))
 
 
-def _over(message: Message) -> str:
-    """What has become of a message that was held once."""
-    if message.state is not State.SETTLED:
-        return "This has been approved already."
+async def _over(work: Work, message: Message) -> str:
+    """What has become of a message that was held once. Raises `invalid_request` where it never was."""
+    steps = [step for step in await work.store.steps(message.id) if step.message == message.id]
+    if all(step.step is not StepKind.HELD for step in steps):
+        raise Refused(
+            Code.INVALID_REQUEST, "that message was never held", remedy="See those that are: tieline approvals"
+        )
+    for step in steps:
+        if "approved_by" in step.detail:
+            return f"This has been approved already, by {step.detail['approved_by']}."
     match message.outcome:
         case Outcome.REFUSED:
             return f"This has been decided already: {message.reason}."
@@ -222,7 +241,7 @@ def _over(message: Message) -> str:
         case Outcome.CANCELLED:
             return "Its sender has withdrawn this."
         case _:
-            return "This has been approved already, and is done."
+            return f"This is over already ({message.outcome}): {message.reason}."
 
 
 def _rule(message: Message) -> str:

@@ -139,6 +139,12 @@ class Calls:
         async with self._recorded(tries, f"speak as {session_name}"):
             return await self._speakers.caller(session_name, origin=origin, bound=bound)
 
+    async def turned_away(self, session: SessionId | None, wish: str, refused: Refused) -> None:
+        """Records that whoever asked was refused at the door. `session` is who it is, or None where it is nobody."""
+        shell = SessionId(f"{self.directory.profile}/{SHELL}")
+        tries = Caller(session, Origin.PEER, bound=True) if session else Caller(shell, Origin.PEER, person="nobody")
+        await record_attempt(self._ledger, tries, wish, refused)
+
     def token_session(self, token: str) -> SessionId | None:
         return self._agents.session_of_token(token)
 

@@ -58,13 +58,16 @@ async def let_go(work: Work, message: Message, how: str, by: str | None) -> None
         await revise(work, f"approval:{approval.id}", said)
 
 
-async def wished(work: Work, message: Message, wish: str) -> None:
-    """Somebody who may not decide alone would like a decision: the question says so."""
+async def wished(work: Work, message: Message, wish: str) -> Place | None:
+    """Somebody who may not decide alone would like a decision: the question says so. Returns where it stands."""
     approval = await open_about(work, message)
-    if approval is not None:
-        told = replace(approval, content=json.dumps({**json.loads(approval.content), "wish": wish}))
-        work.put(told)
-        await _ask(work, told, await of_pair(work, message))
+    if approval is None:
+        return None
+    content = {**json.loads(approval.content), "wish": wish}
+    told = replace(approval, content=json.dumps(content))
+    work.put(told)
+    await _ask(work, told, await of_pair(work, message))
+    return Place(content["place"]) if content["place"] else None
 
 
 async def of_pair(work: Work, message: Message) -> list[Message]:

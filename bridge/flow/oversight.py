@@ -62,8 +62,7 @@ class Oversight:
     async def approve(self, caller: Caller, message_id: str, scope: Scope) -> DecidedView:
         await self._person(caller, f"approve {message_id[:60]}")
         if self._must_wait(caller):
-            message = await self._approvals.wish(caller, message_id, scope)
-            return _decided(message, waits_for=self._proposals.places()[:1])
+            return _decided(await self._approvals.wish(caller, message_id, scope))
         return _decided(await self._approvals.approve(caller, message_id, scope))
 
     async def deny(self, caller: Caller, message_id: str) -> DecidedView:
@@ -261,9 +260,10 @@ def _held(message: Message) -> HeldView:
     )
 
 
-def _decided(decided: Decided, waits_for: Sequence[str] = ()) -> DecidedView:
+def _decided(decided: Decided) -> DecidedView:
     message = decided.message
-    return DecidedView(message.id, message.state, message.outcome, decided.said, tuple(waits_for))
+    waits_for = (decided.waits_at,) if decided.waits_at else ()
+    return DecidedView(message.id, message.state, message.outcome, decided.said, waits_for)
 
 
 def _granted(grant: Grant) -> GrantView:

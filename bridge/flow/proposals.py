@@ -15,6 +15,8 @@ from bridge.flow.work import Work
 from bridge.ids import Place
 from bridge.post import Button, PostKind
 
+_EXPIRED = "This has expired: nobody had decided in time."
+
 Apply = Callable[[Work, Caller, Mapping[str, Any]], Awaitable[None]]
 """Does what was proposed, in the change that accepts it. The caller is the operator who has accepted it."""
 
@@ -42,6 +44,9 @@ class Proposals:
 
         async def body(work: Work) -> Approval:
             earlier = await work.open_approval(subject, about)
+            if earlier is not None and _lapsed(earlier, work.now):
+                await self.expire(work, earlier)
+                earlier = None
             if earlier is not None and earlier.content == json.dumps(content):
                 return earlier
             if earlier is not None:
@@ -77,6 +82,9 @@ class Proposals:
                 raise Refused(Code.UNKNOWN_MESSAGE, "that is not known any more")
             if not approval.open:
                 return _over(approval)
+            if _lapsed(approval, work.now):
+                await self.expire(work, approval)
+                return _EXPIRED
             name = by.name
             outcome = "accepted" if accepted else "refused"
             work.put(approval.closed(work.now, outcome, name))
@@ -111,6 +119,13 @@ def _key(approval: Approval, place: Place) -> str:
     return f"proposal:{approval.id}:{place}"
 
 
+def _lapsed(approval: Approval, now: float) -> bool:
+    """Though the timekeeper may not have come by yet."""
+    return approval.expires_at is not None and now >= approval.expires_at
+
+
 def _over(approval: Approval) -> str:
+    if approval.outcome == "expired":
+        return _EXPIRED
     by = f" by {approval.decided_by}" if approval.decided_by else ""
     return f"This was {approval.outcome}{by} already."

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from bridge.flow.approvals import expire
 from bridge.flow.ledger import Ledger
 from bridge.flow.mailbox import LAPSED
 from bridge.flow.proposals import Proposals
@@ -57,7 +58,7 @@ class Timekeeper:
             if message.state is State.PARKED:
                 await settle(work, message, Outcome.FAILED, reason=f"{message.reason}; nobody decided in time")
             elif message.state is State.HELD:
-                await settle(work, message, Outcome.EXPIRED, reason="nobody approved it in time")
+                await expire(work, message)
             else:
                 await settle(work, message, Outcome.EXPIRED)
         lapsed = await work.store.lapsed_leases(work.now, _BATCH)

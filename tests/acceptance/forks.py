@@ -1,6 +1,7 @@
 """Bridges that start fast: a process that has imported everything forks one for each that is asked for.
 
-Each is `tieline run` in a process of its own, with its own environment, output and end; only its imports are done.
+Each is `tieline run` in a process of its own without a terminal, with its own environment, output and end; only its
+imports are done.
 """
 
 import array
@@ -134,6 +135,7 @@ def _become(request: bytes, files: Sequence[int]) -> NoReturn:
     """Goes on as the bridge of a request, and ends with it."""
     from adapters.run import run  # noqa: PLC0415 - it is imported by now
 
+    os.setsid()
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     telling, *outputs = files

@@ -1,38 +1,22 @@
 """A home with a real bridge process, real agent processes and the real shell commands."""
 
 import asyncio
-import fcntl
 import json
 import os
 import signal
 import sys
-import termios
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from tests.acceptance.forks import Forked, Forks
+from tests.acceptance.terminal import Ran, Terminal, controlled_by
 from tests.fakes.bot_api import BotApi
 
 TIELINE = (sys.executable, "-P", "-m", "adapters.main")
 VERBS = ("discover", "send", "ask", "wake")
 PATIENCE_S = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-    @property
-    def lines(self) -> list[Any]:
-        return [json.loads(line) for line in self.out.splitlines()]
 
 
 class Home:
@@ -45,8 +29,10 @@ class Home:
         self.extra = ""
         self.through: Sequence[str] = ()
         self.tables: list[str] = []
-        self._rules: list[str] = []
+        self.rules: list[str] = []
         self._process: asyncio.subprocess.Process | Forked | None = None
+        self._terminal: Terminal | None = None
+        self._open = ExitStack()
         self.stderr = path / "stderr.txt"
         self.runtime = path
 
@@ -78,7 +64,7 @@ class Home:
         self.session(handle, handle, *places)
 
     def rule(self, sender: str, recipient: str, verbs: Sequence[str] = VERBS, effect: str = "allow") -> None:
-        self._rules.append(
+        self.rules.append(
             f'[[policy.rules]]\nfrom = "{sender}"\nto = "{recipient}"\n'
             f'verbs = {json.dumps(list(verbs))}\neffect = "{effect}"'
         )
@@ -107,20 +93,27 @@ class Home:
 
     def write(self) -> None:
         """Writes its settings, as `up` does."""
-        text = "\n".join([self.extra, *self.tables, *self._rules])
+        text = "\n".join([self.extra, *self.tables, *self.rules])
         (self.path / "tieline.toml").write_text(text + "\n")
 
-    async def up(self, *options: str) -> Any:
-        """Starts the bridge. Returns the line that says that it accepts."""
+    async def up(self, *options: str, by_hand: bool = False) -> Any:
+        """Starts the bridge, in a terminal of its own where it is `by_hand`. Returns the line that says that it
+        accepts."""
         self.write()
-        with self.stderr.open("ab") as stderr:
-            if self._forks is None or self.through:
+        with self.stderr.open("ab") as stderr, ExitStack() as started:
+            if self._forks is not None and not self.through and not by_hand:
+                self._process = await self._forks.start(options, self.environ, stderr)
+            else:
+                terminal: dict[str, Any] = {"start_new_session": True}
+                if by_hand:
+                    keyboard, slave = os.openpty()
+                    self._open.callback(os.close, keyboard)
+                    started.callback(os.close, slave)
+                    terminal = controlled_by(slave)
                 command = (*self.through, *TIELINE, "run", *options)
                 self._process = await asyncio.create_subprocess_exec(
-                    *command, env=self.environ, stdout=asyncio.subprocess.PIPE, stderr=stderr
+                    *command, env=self.environ, stdout=asyncio.subprocess.PIPE, stderr=stderr, **terminal
                 )
-            else:
-                self._process = await self._forks.start(options, self.environ, stderr)
         assert self._process.stdout is not None
         async with asyncio.timeout(PATIENCE_S):
             line = await self._process.stdout.readline()
@@ -146,8 +139,11 @@ class Home:
                 await asyncio.sleep(0.02)
 
     async def close(self) -> None:
-        if self._process is not None and self._process.returncode is None:
-            await self.down()
+        if self._terminal is not None:
+            await self._terminal.close()
+        with self._open:
+            if self._process is not None and self._process.returncode is None:
+                await self.down()
 
     @property
     def running(self) -> bool:
@@ -168,11 +164,17 @@ class Home:
 
     async def tieline(self, *arguments: str, stdin: bytes | None = None) -> Ran:
         process = await self.began(*arguments)
-        async with asyncio.timeout(PATIENCE_S):
-            out, err = await process.communicate(stdin)
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                out, err = await process.communicate(stdin)
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
         return Ran(process.returncode or 0, out.decode(), err.decode())
 
     async def began(self, *arguments: str) -> asyncio.subprocess.Process:
+        """A program without a terminal, wherever the tests were started."""
         return await asyncio.create_subprocess_exec(
             *TIELINE,
             *arguments,
@@ -180,38 +182,21 @@ class Home:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
         )
 
     async def typed(self, *arguments: str) -> Ran:
-        """The same as a person would type it: in a terminal of its own."""
-        master, slave = os.openpty()
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *TIELINE,
-                *arguments,
-                env=self.environ,
-                stdin=slave,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
-                preexec_fn=_take_terminal,
-            )
-            async with asyncio.timeout(PATIENCE_S):
-                out, err = await process.communicate()
-        finally:
-            os.close(slave)
-            os.close(master)
-        return Ran(process.returncode or 0, out.decode(), err.decode())
+        """The same as a person types it, in a terminal of the person's own that stays open."""
+        if self._terminal is None:
+            self._terminal = await Terminal.opened(self.environ)
+        async with asyncio.timeout(PATIENCE_S):
+            return await self._terminal.type(*arguments)
 
     async def ask(self, to: str, text: str, *, timeout: float = 20) -> Ran:
         return await self.tieline("ask", to, text, "--timeout", str(timeout), "--json")
 
     def _record(self, name: str) -> Path:
         return self.path / f"{name}.frames.jsonl"
-
-
-def _take_terminal() -> None:
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 async def exist(*paths: Path) -> None:

@@ -1,8 +1,13 @@
 """People decide what agents may do: the real bridge and shell, and Telegram by a loopback Bot API."""
 
+import asyncio
 import json
+from dataclasses import dataclass
 
-from tests.acceptance.home import Home, Ran
+import pytest
+
+from tests.acceptance.home import Home
+from tests.acceptance.terminal import Ran
 from tests.fakes.bot_api import BotApi
 
 CHAT, CAREER = -1001, 43
@@ -38,6 +43,121 @@ async def test_a_held_handoff_is_approved_in_telegram_after_a_restart_and_delive
     assert [(one["text"], one["in_reply_to"]) for one in mail] == [("we move", ident)]
     trace = [step["step"] for step in (await home.tieline("trace", ident, "--json")).lines]
     assert trace.index("held") < trace.index("leased")
+
+
+async def test_a_button_that_is_pressed_after_the_hold_delivers_nothing_and_says_so(home: Home, api: BotApi) -> None:
+    office(home, api)
+    await home.up()
+    asked = None
+    for life in ("2s", "8s", "30s"):  # as long as this machine takes to show the question while it is open
+        text = f"within {life}?"
+        sent = await home.tieline("send", "career", text, "--wake", "--ttl", life, "--json")
+        asked = await api.seen(lambda one, text=text: text in one.text, timeout=40)  # type: ignore[misc]
+        if asked.buttons:
+            break
+    assert asked is not None
+    ident = sent.json["message_id"]
+    gone = await api.seen(lambda one: one.edited and text in one.text and "nobody approved it in time" in one.text, 40)
+    assert (gone.message_id, gone.thread, gone.buttons) == (asked.message_id, CAREER, ())
+    for label in ("Approve once", "Always for this pair", "Deny"):
+        said = await api.answered(api.press(asked, dict(asked.buttons)[label], user=111), timeout=20)
+        assert said == "This has expired: nobody had decided in time."
+    late = await home.typed("approvals", "approve", ident, "--json")
+    assert (late.code, late.json["state"], late.json["outcome"], late.json["waits_for"]) == (
+        70,
+        "settled",
+        "expired",
+        [],
+    )
+    assert late.json["said"] == "This has expired: nobody had decided in time."
+    assert home.prompts("career") == []
+    assert (await home.typed("policy", "list", "--json")).lines == []
+    steps = [one["step"] for one in (await home.tieline("trace", ident, "--json")).lines]
+    assert (steps.count("settled"), "leased" in steps) == (1, False)
+    (notice,) = (await home.tieline("inbox", "--json")).lines[-1:]
+    assert (notice["in_reply_to"], "expired" in notice["text"]) == (ident, True)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What an operator presses in a chat of the operator's own, while somebody types the verdict in a terminal."""
+
+    operator: int
+    label: str
+    verdict: str
+
+    @property
+    def worker(self) -> str:
+        return f"worker-{self.operator}"
+
+    @property
+    def place(self) -> str:
+        return f"telegram:{self.operator}"
+
+
+@pytest.mark.parametrize("confirm", [True, False])
+async def test_a_button_and_a_terminal_at_the_same_instant_are_one_decision_and_both_are_told_of_it(
+    home: Home, api: BotApi, confirm: bool
+) -> None:
+    ways = [("Approve once", "approve"), ("Deny", "approve"), ("Approve once", "deny")] * 2
+    rounds = [Round(operator, *way) for operator, way in enumerate(ways, 111)]
+    for one in rounds:
+        api.private(one.operator)
+        home.worker(one.worker, {"on": "mail", "script": "say we move"}, places=[one.place])
+        home.rule("default/shell", f"default/{one.worker}", effect="ask")
+    home.telegram(api, operators=[one.operator for one in rounds], chats=[])
+    home.tables += ["[policy]\nconfirm_in_chat = false"] * (not confirm)
+    await home.up()
+    await home.typed("status")
+    sending = [home.tieline("send", one.worker, "shall we move?", "--wake", "--json") for one in rounds]
+    sent = {one: ran.json["message_id"] for one, ran in zip(rounds, await asyncio.gather(*sending), strict=True)}
+    decided = {one: await _decided(home, api, one, ident) for one, ident in sent.items()}
+
+    for one, (by, approved) in decided.items():
+        assert by == one.place or not (confirm and one.verdict == "approve")
+        if approved:
+            await api.seen(lambda post, one=one: (post.chat, post.text) == (one.operator, "we move"), 20)  # type: ignore[misc]
+        assert len(home.prompts(one.worker)) == approved
+    mail = (await home.tieline("inbox", "--json")).lines
+    assert sorted(one["in_reply_to"] for one in mail) == sorted(sent.values())
+    answered = {one["in_reply_to"] for one in mail if one["text"] == "we move"}
+    assert answered == {sent[one] for one, (_, approved) in decided.items() if approved}
+
+
+async def _decided(home: Home, api: BotApi, one: Round, ident: str) -> tuple[str, bool]:
+    """Who has decided, by the audit, and whether it was approved; what everybody is told agrees with that."""
+    asked = await api.seen(lambda post: post.chat == one.operator and "needs your approval" in post.text, timeout=20)
+
+    async def pressed() -> str | None:
+        return await api.answered(api.press(asked, dict(asked.buttons)[one.label], user=one.operator), timeout=20)
+
+    ran, said = await asyncio.gather(home.typed("approvals", one.verdict, ident, "--json"), pressed())
+
+    records = (await home.typed("audit", "--limit", "500", "--json")).lines
+    (act,) = [record for record in records if record["what"] in ("approved", "denied") and record["subject"] == ident]
+    by, approved = act["by"], act["what"] == "approved"
+    over = (
+        f"This has been approved already, by {by}." if approved else f"This has been decided already: denied by {by}."
+    )
+    done = "Approved once." if approved else "Denied."
+    assert by in ("shell", one.place)
+    assert said == (over if by == "shell" else done)
+    if by == "shell":
+        assert ran.json["said"] == done
+    elif ran.json["state"] == "held":
+        assert (ran.json["said"], ran.json["waits_for"]) == (
+            "It waits for an operator's word in the chat.",
+            [one.place],
+        )
+    else:
+        assert (ran.json["said"], ran.json["waits_for"]) == (over, [])
+    assert ran.code == (0 if ran.json["state"] == "held" or approved is (one.verdict == "approve") else 70)
+    how = f"Approved once by {by}" if approved else f"denied by {by}"
+    shown = await api.seen(
+        lambda post: post.message_id == asked.message_id and post.chat == asked.chat and how in post.text
+    )
+    assert (shown.edited, shown.buttons) == (True, ())
+    return by, approved
 
 
 async def test_a_terminal_waits_for_the_operators_word_and_a_program_decides_nothing(home: Home, api: BotApi) -> None:

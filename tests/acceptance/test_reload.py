@@ -1,7 +1,5 @@
 """The operator's file is read again while the bridge runs; to write it gains nothing where an operator can be asked."""
 
-import pytest
-
 from tests.acceptance.home import Home
 from tests.fakes.bot_api import BotApi
 
@@ -86,15 +84,20 @@ async def test_who_writes_the_file_and_restarts_gains_nothing_until_an_operator_
     assert await sent(home, "career") == 0
 
 
-@pytest.mark.parametrize("accept", [False, True])
 async def test_a_file_without_telegram_is_no_way_around_it_but_for_a_person_at_the_start(
-    home: Home, api: BotApi, accept: bool
+    home: Home, api: BotApi
 ) -> None:
     office(home, api)
     await home.up()
     await home.down()
     home.tables[:] = [table for table in home.tables if not table.startswith("[telegram]")]
     home.rule("default/shell", "default/career")
-    await home.up(*(["--accept"] if accept else []))
-    assert await sent(home, "career") == (0 if accept else 77)
-    assert ("No operator can be asked about it" in home.stderr.read_text()) is not accept
+    await home.up()
+    assert await sent(home, "career") == 77
+    assert "No operator can be asked about it" in home.stderr.read_text()
+    await home.down()
+    refused = await home.tieline("run", "--accept")
+    assert (refused.code, refused.out) == (77, "")
+    assert "a person's word" in refused.err
+    await home.up("--accept", by_hand=True)
+    assert await sent(home, "career") == 0

@@ -1,45 +1,40 @@
-"""An agent with a shell never passes for a person, however its commands are started, and whatever outlives it."""
+"""An agent with a shell never passes for a person, and decides nothing that people decide, however its commands are
+started, and whatever outlives it."""
 
 import asyncio
 import json
 import os
+import shlex
 import signal
-import subprocess
+import sqlite3
 import sys
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import adapters.acp
 from adapters.api.processes import from_proc
-from tests.acceptance.home import PATIENCE_S, Home, exist
+from tests.acceptance.evasions import (
+    AS_AN_AGENT,
+    EVASIONS,
+    NAMED,
+    OUTLIVING_IT,
+    SILENT,
+    at_a_terminal,
+    begun,
+    exit_codes,
+    tried,
+)
+from tests.acceptance.home import PATIENCE_S, TIELINE, Home, exist
+from tests.fakes.bot_api import BotApi
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives what agents leave to the bridge")
 
 TESTS = Path(__file__).parents[1]
-ATTEMPTS = f"{sys.executable} -P {TESTS}/acceptance/attempts.py"
-CLEAN = "env -i TIELINE_HOME=$TIELINE_HOME PATH=$PATH"
-
-SILENT: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
-AS_AN_AGENT = (sys.executable, "-I", "-S", str(Path(adapters.acp.__file__).with_name("adopting.py")))
-
-ENDING_WITH_THE_AGENT = {
-    "directly": "{}",
-    "nohup": "nohup {}",
-    "with-a-clean-environment": f"{CLEAN} {{}}",
-}
-OUTLIVING_IT = {
-    "setsid": "setsid {}",
-    "pty": "script -qec '{}' /dev/null",
-    "double-fork": "(setsid {} &)",
-    "pty-after-a-double-fork": "(setsid script -qec '{}' /dev/null &)",
-    "everything": f"({CLEAN} setsid script -qec 'setsid -c {{}}' /dev/null &)",
-}
-EVASIONS = {**ENDING_WITH_THE_AGENT, **OUTLIVING_IT}
-"""How a command gets away from the agent that starts it."""
+OPERATOR = 111
 
 LEAVE = """
 import os, sys
@@ -69,87 +64,111 @@ def folder(tmp_path: Path) -> Iterator[Path]:
                     os.kill(int(pid), signal.SIGKILL)
 
 
-@pytest.mark.parametrize("end", ["killed", "idle"])
 async def test_whatever_an_agent_starts_is_that_agent_and_nobody_once_it_has_ended(
-    home: Home, folder: Path, end: str
+    home: Home, api: BotApi, folder: Path
 ) -> None:
+    """However it has ended, and also where a terminal's word is enough: it neither speaks nor decides as a person. A
+    person's own terminal beside it does, before and after a restart."""
     _furnish(home)
-    if end == "idle":
-        home.limits(idle_close_s=0.2)
+    _watched(home, api, confirm=False)
+    home.limits(idle_close_s=0.2)
     await home.up()
-    gates = [folder / "agent-ended", folder / "bridge-killed"]
-    lines = [line.format(f"{ATTEMPTS} {name} {folder} {gates[0]} {gates[1]}") for name, line in EVASIONS.items()]
-    (folder / "evade.sh").write_text("".join(f"{line} &\n" for line in lines))
-    waits = " ; ".join(f"wait-for {folder / name}.0" for name in EVASIONS)
-    begun = await home.ask("career", f"do: run . {folder}/evade.sh ; {waits} ; say $pid", timeout=25)
-    agent = int(begun.json["reply"]["text"])
-    for name in EVASIONS:
-        tried = _tried(folder, name, 0)
-        assert _codes(tried) == {**dict.fromkeys(tried, 77), "send": 0}, name
-
-    if end == "killed":
-        os.kill(agent, signal.SIGKILL)
-    await _gone(agent)
-    gates[0].touch()
-    await _refused(folder, 1)
-
-    await home.kill()
-    await home.up()
-    gates[1].touch()
-    await _refused(folder, 2)
-
-    mail = (await home.tieline("inbox", "--session", "desk", "--json")).lines
-    assert {(one["from"], one["origin"]) for one in mail} == {("default/career", "peer")}
-    assert sorted(one["text"] for one in mail) == sorted(f"{name} 0" for name in EVASIONS)
-    listed = (await home.tieline("sessions", "--json")).lines
-    assert not [one for one in listed if "made-" in one["id"]]
-
-
-async def test_another_sessions_name_helps_nobody(home: Home, folder: Path) -> None:
-    _furnish(home)
-    await home.up()
-    names = {"shell": "TIELINE_SESSION=shell", "another": "TIELINE_SESSION=default/finance"}
-    for name, variable in names.items():
-        script = f"do: run {variable} {ATTEMPTS} {name} {folder} ; say $last"
-        assert (await home.ask("career", script)).json["reply"]["text"] == "0"
-        assert set(_codes(_tried(folder, name, 0)).values()) == {77}
-    assert (await home.tieline("inbox", "--session", "desk", "--json")).out == ""
-
-
-async def test_a_persons_terminal_is_the_person_beside_agents_and_over_a_restart(home: Home, folder: Path) -> None:
-    _furnish(home)
-    await home.up()
-    await home.ask("career", "do: say here")
-    gate = folder / "gate"
-    command = ("script", "-qec", f"{ATTEMPTS} person {folder} {gate}", "/dev/null")
-    terminal = await asyncio.create_subprocess_exec(*command, env=home.environ, **SILENT)
+    held, grant = await _held(home, "career", "finance", "shell"), await _forbidden(home)
+    ended, restarted, person_too = (folder / gate for gate in ("agent-ended", "bridge-restarted", "person-too"))
+    starts = {"career": {**EVASIONS, **NAMED}, "finance": OUTLIVING_IT}
+    agents = {
+        agent: await begun(home, folder, agent, lines, held[agent], grant, ended, restarted)
+        for agent, lines in starts.items()
+    }
+    for agent, lines in starts.items():
+        for name in lines:
+            codes = exit_codes(folder, f"{agent}-{name}", 0)
+            assert codes == {**dict.fromkeys(codes, 77), "send": 77 if name in NAMED else 0}, name
+    person = await at_a_terminal(home, folder, "person", held["shell"], grant, person_too)
     await exist(folder / "person.0")
+
+    os.kill(agents["career"], signal.SIGKILL)
+    await _gone(*agents.values())
+    ended.touch()
+    await _refused(folder, 1)
     await home.kill()
     await home.up()
-    gate.touch()
-    assert await terminal.wait() == 0
-    for number in (0, 1):
-        tried = _tried(folder, "person", number)
-        assert _codes(tried) == dict.fromkeys(tried, 0)
+    restarted.touch()
+    await _refused(folder, 2)
+    person_too.touch()
+    assert await person.wait() == 0
+
+    codes = exit_codes(folder, "person", 0)
+    assert codes == {**dict.fromkeys(codes, 0), "deny": 70}  # it has been approved by then
+    codes = exit_codes(folder, "person", 1)
+    assert codes == {**dict.fromkeys(codes, 0), "deny": 70, "revoke": 64}
+    records = await _audit(home)
+    assert [(one["what"], one["by"]) for one in records if one["what"] not in ("decision", "refused")] == [
+        (what, "shell")
+        for what in (
+            "granted",
+            *("granted", "approved", "granted", "revoked", "paused", "resumed"),
+            *("granted", "paused", "resumed"),
+        )
+    ]
+    assert _grants_by(home) == ["shell"] * 4
+    refused = Counter(one["by"] for one in records if one["what"] == "refused")
+    each, outlives = len(codes), len(OUTLIVING_IT)
+    assert refused == {
+        "default/career": len(EVASIONS) * (each - 1) + len(NAMED) * each,
+        "default/finance": outlives * (each - 1),
+        "nobody": 2 * outlives * each * 2,
+    }
+    assert await _still_held(home) == {held["career"], held["finance"]}
     mail = (await home.tieline("inbox", "--session", "desk", "--json")).lines
-    assert [one["origin"] for one in mail] == ["user"] * 6
+    by = {one["text"]: (one["from"], one["origin"]) for one in mail if one["origin"] != "user"}
+    assert by == {
+        f"{agent}-{name} 0": (f"default/{agent}", "peer")
+        for agent in starts
+        for name in starts[agent]
+        if name not in NAMED
+    }
+    assert sorted(one["text"] for one in mail if one["origin"] == "user") == ["person 0"] * 3 + ["person 1"] * 3
+    made = [one["id"] for one in (await home.typed("sessions", "--json")).lines if "made-" in one["id"]]
+    assert len(made) == 2
 
 
-async def test_a_bridge_that_an_agent_has_started_takes_terminals_of_that_agent_for_programs(
-    home: Home, folder: Path
+async def test_an_agent_that_edits_the_file_and_starts_the_bridge_again_is_a_program_there_and_decides_nothing(
+    home: Home, api: BotApi, folder: Path
 ) -> None:
     """As where an agent ends its bridge and starts it again, to pass for a person there."""
     _furnish(home)
-    home.through = AS_AN_AGENT
+    _watched(home, api)
     await home.up()
-    for name, through in {"agent": AS_AN_AGENT, "person": ()}.items():
-        command = (*through, "script", "-qec", f"{ATTEMPTS} {name} {folder}", "/dev/null")
-        terminal = await asyncio.create_subprocess_exec(*command, env=home.environ, **SILENT)
-        assert await terminal.wait() == 0
-    tried = _tried(folder, "agent", 0)
-    assert _codes(tried) == {**dict.fromkeys(tried, 77), "send": 0, "send as the shell": 0}
-    tried = _tried(folder, "person", 0)
-    assert _codes(tried) == dict.fromkeys(tried, 0)
+    held, grant = await _held(home, "shell"), await _forbidden(home)
+    await home.down()
+
+    home.through = AS_AN_AGENT
+    home.tables.append("[policy]\nconfirm_in_chat = false")
+    home.rules[:] = [rule.replace('effect = "ask"', 'effect = "allow"') for rule in home.rules]
+    whole = home.tables[:]
+    home.tables[:] = [table.partition("\nplaces")[0] for table in whole if not table.startswith("[telegram]")]
+    home.write()
+    assert await _accepting_as_an_agent(home) == 77
+    home.tables[:] = whole
+    await home.up()
+    await api.seen(lambda post: "would let agents do more" in post.text, timeout=20)
+    terminal = await at_a_terminal(home, folder, "agent", held["shell"], grant, through=AS_AN_AGENT)
+    assert await terminal.wait() == 0
+    codes = exit_codes(folder, "agent", 0)
+    assert codes == {**dict.fromkeys(codes, 77), "send": 0, "send as the shell": 0}
+    held_too = await home.tieline("send", "vault", "let me", "--intent", "inform", "--json")
+    assert held_too.json["state"] == "held"
+    assert await _still_held(home) == {held["shell"], held_too.json["message_id"]}
+    done = [one["what"] for one in await _audit(home) if one["what"] not in ("decision", "refused")]
+    assert done == ["granted", "reloaded", "proposed"]
+    assert _grants_by(home) == ["shell"]
+
+    terminal = await at_a_terminal(home, folder, "person", held["shell"], grant)
+    assert await terminal.wait() == 0
+    codes = exit_codes(folder, "person", 0)
+    assert codes == {**dict.fromkeys(codes, 0), "revoke": 77}  # what was forbidden is allowed again in a chat only
+    assert await _still_held(home) == {held_too.json["message_id"]}  # the other one the person has denied
     mail = (await home.tieline("inbox", "--session", "desk", "--json")).lines
     assert [one["origin"] for one in mail] == ["peer"] * 2 + ["user"] * 3
 
@@ -176,32 +195,84 @@ async def test_two_hundred_processes_that_outlive_their_agent_leave_no_zombie(ho
 
 
 def _furnish(home: Home) -> None:
-    persona = home.path / "career.persona.json"
-    home.agent("career", command=[sys.executable, "-P", f"{TESTS}/fakes/shell_agent.py", "--persona", str(persona)])
-    home.session("career", "career")
-    home.worker("finance")
+    for agent in ("career", "finance"):
+        home.agent(agent)
+        persona = home.path / f"{agent}.persona.json"
+        command = [sys.executable, "-P", f"{TESTS}/fakes/shell_agent.py", "--persona", str(persona)]
+        home.tables[-1] = f"[agents.{agent}]\ncommand = {json.dumps(command)}"
+        home.session(agent, agent)
+    home.worker("counsel")
     home.session("desk")
     for sender in ("shell", "career", "finance"):
         home.rule(f"default/{sender}", "*")
 
 
-def _tried(folder: Path, name: str, number: int) -> dict[str, Any]:
-    return dict(json.loads((folder / f"{name}.{number}").read_text()))
+def _watched(home: Home, api: BotApi, *, confirm: bool = True) -> None:
+    """What comes to the vault an operator is asked about."""
+    api.private(OPERATOR)
+    home.telegram(api, operators=[OPERATOR], chats=[])
+    home.session("vault", None, f"telegram:{OPERATOR}")
+    for sender in ("shell", "career", "finance"):
+        home.rule(f"default/{sender}", "default/vault", effect="ask")
+    home.tables += ["[policy]\nconfirm_in_chat = false"] * (not confirm)
 
 
-def _codes(tried: dict[str, Any]) -> dict[str, int]:
-    return {what: code for what, (code, _) in tried.items()}
+async def _held(home: Home, *senders: str) -> dict[str, str]:
+    """The ids of the senders' own messages that wait for approval."""
+    send = ("send", "vault", "let me in", "--intent", "inform")
+    for sender in senders:
+        if sender == "shell":
+            assert (await home.tieline(*send)).code == 0
+        else:
+            command = shlex.join([*TIELINE, *send])
+            assert (await home.ask(sender, f"do: run {command} ; say $last")).json["reply"]["text"] == "0"
+    held = (await home.typed("approvals", "--json")).lines
+    return {one["from"].removeprefix("default/"): one["message_id"] for one in held}
+
+
+async def _forbidden(home: Home) -> str:
+    """The id of a grant that forbids something, and so would widen by its end."""
+    ident: str = (await home.typed("policy", "deny", "counsel", "vault", "--json")).json["id"]
+    return ident
+
+
+async def _accepting_as_an_agent(home: Home) -> int | None:
+    """The exit code of a bridge that an agent starts in a terminal of its own, to accept what it has written."""
+    command = ("script", "-qec", shlex.join([*TIELINE, "run", "--accept"]), "/dev/null")
+    started = await asyncio.create_subprocess_exec(*AS_AN_AGENT, *command, env=home.environ, **SILENT)
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            return await started.wait()
+    finally:
+        if started.returncode is None:
+            started.kill()
+            await started.wait()
 
 
 async def _refused(folder: Path, number: int) -> None:
-    """Everything that outlives the agent, in everything."""
-    await exist(*(folder / f"{name}.{number}" for name in OUTLIVING_IT))
-    for name in OUTLIVING_IT:
-        for what, (code, out) in _tried(folder, name, number).items():
+    """Everything that outlives its agent, in everything."""
+    names = [f"{agent}-{name}" for agent in ("career", "finance") for name in OUTLIVING_IT]
+    await exist(*(folder / f"{name}.{number}" for name in names))
+    for name in names:
+        for what, (code, out) in tried(folder, name, number).items():
             error = json.loads(out)["error"]
             assert (code, error["code"]) == (77, "not_permitted"), (name, what)
             assert "the agent that started this process has ended" in error["reason"], (name, what)
             assert error["remedy"]
+
+
+async def _audit(home: Home) -> list[Any]:
+    return (await home.typed("audit", "--limit", "2000", "--json")).lines
+
+
+def _grants_by(home: Home) -> list[str]:
+    """Who has given those that are in the store."""
+    with closing(sqlite3.connect(f"{(home.path / 'tieline.db').as_uri()}?mode=ro", uri=True)) as store:
+        return [by for (by,) in store.execute("SELECT by FROM grants")]
+
+
+async def _still_held(home: Home) -> set[str]:
+    return {one["message_id"] for one in (await home.typed("approvals", "--json")).lines}
 
 
 async def _gone(*pids: int) -> None:

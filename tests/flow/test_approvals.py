@@ -211,6 +211,24 @@ async def test_what_nobody_decides_in_time_expires_with_a_notice_and_cannot_be_a
         assert on.runtime.prompts == []
 
 
+async def test_what_has_outlived_its_hold_is_not_approved_though_nobody_has_looked_at_the_clock_yet() -> None:
+    """As where the machine has slept since. Of one pair what was held later can be approved still."""
+    async with stage(CAREER, rules=ASKS, limits=Limits(held_life_s=60)) as on:
+        first = await on.send("career", "quick?", wake=False)
+        pressed = (await on.chat.seen(PLACE, "needs your approval")).buttons[0].action
+        on.clock.jump(30)
+        second = await on.send("career", "and this?", wake=False)
+        on.clock.jump(30)
+        said = await on.exchange.inbound.press(Pressed(PLACE, Person("room:1", "Olga", operator=True), pressed))
+        assert said == "This has expired: nobody had decided in time."
+        assert (await on.message(first.message_id)).outcome is Outcome.EXPIRED
+        rest = await on.chat.seen(PLACE, "needs your approval (ask)\n“and this?”")
+        assert rest.buttons
+        assert await on.press("career", "Approve once") == "Approved once."
+        assert (await on.message(second.message_id)).state is State.QUEUED
+        assert await acts(on) == [(ActKind.APPROVED, "room:1")]
+
+
 async def test_where_nobody_attends_it_is_refused_at_once() -> None:
     chat = FakeChat()
     chat.open = False
@@ -265,11 +283,23 @@ async def test_where_there_is_a_chat_a_shell_asks_the_operator_there() -> None:
         receipt = await on.send("career", "please", wake=False)
         await on.chat.seen(PLACE, "needs your approval")
         view = await on.exchange.oversight.approve(await person(on), receipt.message_id, Scope.PAIR)
-        assert (view.state, view.waits_for) == (State.HELD, ("room:office",))
+        assert (view.state, view.waits_for) == (State.HELD, (PLACE,))
         asked = await on.chat.seen(PLACE, "a terminal asks to approve it (pair)")
         assert asked.buttons
         await on.press("career", "Approve once")
         assert (await on.message(receipt.message_id)).state is State.QUEUED
+        late = await on.exchange.oversight.approve(await person(on), receipt.message_id, Scope.PAIR)
+        assert (late.said, late.waits_for) == ("This has been approved already, by room:1.", ())
+        assert [act for act, _ in await acts(on)] == [ActKind.PROPOSED, ActKind.APPROVED]
+
+
+async def test_what_was_never_held_cannot_be_decided_about() -> None:
+    async with stage(CAREER, TOOL, rules=ASKS, confirm_in_chat=False) as on:
+        receipt = await on.send("career", "allowed", caller=await on.shell("tool"), wake=False)
+        oversight, by = on.exchange.oversight, await person(on)
+        for attempt in (oversight.approve(by, receipt.message_id, Scope.ONCE), oversight.deny(by, receipt.message_id)):
+            with pytest.raises(Refused, match="never held"):
+                await attempt
 
 
 async def test_a_person_lists_what_is_held_and_an_agent_does_not() -> None:

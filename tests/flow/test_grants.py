@@ -142,6 +142,21 @@ async def test_a_wish_that_is_refused_or_too_old_grants_nothing() -> None:
         assert await on.exchange.oversight.grants(await person(on)) == []
 
 
+async def test_a_wish_that_is_too_old_is_not_accepted_though_nobody_has_looked_at_the_clock_yet() -> None:
+    """As where the machine has slept since. The same wish again is another one."""
+    async with stage(DESK, CAREER, rules=NOTHING) as on:
+        oversight = on.exchange.oversight
+        for wish in (1, 2):
+            old = await oversight.grant(await person(on), "shell", "career", ALL, Scope.PAIR)
+            await on.chat.seen(OFFICE, "asks for a grant")
+            on.clock.jump(1_800)
+            if wish == 1:
+                assert await on.press("office", "Accept") == "This has expired: nobody had decided in time."
+        again = await oversight.grant(await person(on), "shell", "career", ALL, Scope.PAIR)
+        assert again.id != old.id
+        assert await oversight.grants(await person(on)) == []
+
+
 async def test_what_a_shell_forbids_holds_at_once_and_only_a_chat_allows_it_again() -> None:
     async with stage(DESK, CAREER) as on:
         view = await on.exchange.oversight.grant(

@@ -96,6 +96,7 @@ HARMLESS = {
     "Exchange.receive": "takes no name: it reads the caller's own mail",
     "Exchange.sessions": "shows what the caller may discover",
     "Exchange.status": "counts what the caller may discover",
+    "Exchange.turned_away": "records who was refused before it came to any of these",
 }
 
 ROUTES = {

@@ -62,6 +62,7 @@ class MemoryExchange:
     lines: list[Step] = field(default_factory=list)
     waits: bool = False
     asked: asyncio.Event = field(default_factory=asyncio.Event)
+    turned: list[tuple[SessionId | None, str]] = field(default_factory=list)
     abandoned: asyncio.Event = field(default_factory=asyncio.Event)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     fault: Exception | None = None
@@ -222,6 +223,9 @@ class MemoryExchange:
         if origin is Origin.PEER and self.kinds[session] is not Kind.SHELL:
             raise Refused(Code.NOT_PERMITTED, "a program may speak as a shell session only")
         return Caller(session, origin)
+
+    async def turned_away(self, session: SessionId | None, wish: str, refused: Refused) -> None:
+        self.turned.append((session, wish))
 
     def tools(self, token: str) -> AbstractContextManager[None]:
         return nullcontext()

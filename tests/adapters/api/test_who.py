@@ -37,10 +37,11 @@ async def test_a_token_is_its_session_whatever_the_processes_say(home: Path, exc
     assert (by.session, by.origin, by.bound, by.operator) == (DESK, Origin.PEER, True, False)
 
 
-async def test_a_token_cannot_speak_as_another_session(home: Path) -> None:
+async def test_a_token_cannot_speak_as_another_session(home: Path, exchange: MemoryExchange) -> None:
     token = {"Authorization": "Bearer desk-token"}
     status, answer = await post(home, "/v1/send", {**SEND, "from": "build"}, **token)
     assert (status, answer["error"]["code"]) == (403, "not_permitted")
+    assert exchange.turned == [(DESK, f"POST /v1/send as build (process {os.getpid()})")]
     for own in ("desk", "default/desk"):
         assert (await post(home, "/v1/send", {**SEND, "from": own}, **token))[0] == 200
 
@@ -52,6 +53,7 @@ async def test_an_unknown_token_is_refused_and_not_ignored(
     _, answer = await post(home, "/v1/send", SEND, Authorization=header)
     assert answer["error"]["code"] == code
     assert exchange.sends == []
+    assert [whose for whose, _ in exchange.turned] == [None] * (code == "not_permitted")
 
 
 async def test_below_an_agent_a_caller_is_that_agent(home: Path, exchange: MemoryExchange) -> None:
@@ -73,8 +75,9 @@ async def test_nobody_passes_for_a_program_by_ending_before_it_is_looked_at(exch
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await process.wait()
     with pytest.raises(Refused) as refused:
-        await caller(exchange, Channel(None, Peer(process.pid, "1"), None))
+        await caller(exchange, Channel(None, Peer(process.pid, "1"), None, wish="POST /v1/send"))
     assert refused.value.code is Code.NOT_PERMITTED
+    assert exchange.turned == [(None, f"POST /v1/send (process {process.pid})")]
 
 
 async def test_no_number_of_processes_between_them_hides_an_agent() -> None:
@@ -187,6 +190,7 @@ async def test_what_an_agent_has_left_behind_speaks_for_nobody(exchange: MemoryE
     assert refused.value.code is Code.NOT_PERMITTED
     assert refused.value.remedy
     assert [pids[:2] for pids in asked] == [(os.getpid(), os.getppid())]
+    assert [whose for whose, _ in exchange.turned] == [None]
 
 
 async def test_below_a_living_agent_nothing_is_left_behind(exchange: MemoryExchange) -> None:

@@ -37,6 +37,24 @@ def test_a_late_answer_is_an_answer() -> None:
     assert exits.of_answer("expired", late=True) == 0
 
 
+@pytest.mark.parametrize(
+    ("verdict", "state", "outcome", "code"),
+    [
+        ("approve", "queued", None, 0),
+        ("approve", "held", None, 0),  # it waits for a word in the chat
+        ("approve", "settled", "acked", 0),
+        ("approve", "settled", "refused", 70),
+        ("approve", "settled", "expired", 70),
+        ("deny", "settled", "refused", 0),
+        ("deny", "settled", "cancelled", 0),
+        ("deny", "leased", None, 70),
+        ("deny", "settled", "acked", 70),
+    ],
+)
+def test_a_decision_that_came_too_late_has_failed(verdict: str, state: str, outcome: str | None, code: int) -> None:
+    assert exits.of_decision(verdict, state, outcome) == code
+
+
 @pytest.mark.parametrize("code", ["too_large", "inbox_full", "visit_limit"])
 async def test_a_refusal_is_an_object_on_stdout_with_json_and_text_on_stderr_without(shell: Shell, code: str) -> None:
     to = code.replace("_", "-")

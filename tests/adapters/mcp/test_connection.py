@@ -21,6 +21,7 @@ async def test_an_unknown_token_is_turned_away(tmp_path: Path, exchange: MemoryE
             async with Client(pipe(tmp_path, "stolen")):
                 pass
     assert "not_permitted" in _texts(refused.value)
+    assert exchange.turned == [(None, "connect to the tools")]
 
 
 async def test_a_revoked_token_stops_working_at_once(tmp_path: Path, exchange: MemoryExchange) -> None:
@@ -31,6 +32,7 @@ async def test_a_revoked_token_stops_working_at_once(tmp_path: Path, exchange: M
     content: Any = after.structured_content
     assert not before.is_error
     assert (after.is_error, content["error"]["code"]) == (True, "not_permitted")
+    assert exchange.turned == [(None, "call peer_receive")]
 
 
 async def test_a_cancelled_call_ends_its_wait(tmp_path: Path, exchange: MemoryExchange) -> None:
