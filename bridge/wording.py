@@ -93,12 +93,16 @@ def obstacle(session: Session, message: Message, now: float, *, all_paused_by: s
     if session.paused is not None:
         return "paused until its people set it right"
     if all_paused_by is not None and not message.from_person:
-        return f"all traffic between agents is paused by {all_paused_by}"
+        return all_paused(all_paused_by)
     if session.rested and not message.from_person:
         return "stopped until its people resume it"
     if (until := kept_until(session, message, now)) is not None:
         return f"quiet hours until {clock(session, until)}"
     return None
+
+
+def all_paused(by: str) -> str:
+    return f"all traffic between agents is paused by {by}"
 
 
 WOKEN = "woken"

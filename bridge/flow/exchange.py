@@ -14,7 +14,7 @@ from bridge.flow.agents import Agents
 from bridge.flow.approvals import Approvals
 from bridge.flow.attempts import record_attempt
 from bridge.flow.buttons import Buttons
-from bridge.flow.causes import unknown_message
+from bridge.flow.causes import parties_of, unknown_message
 from bridge.flow.charter import Charter
 from bridge.flow.commands import Commands
 from bridge.flow.control import Control
@@ -221,11 +221,11 @@ class Exchange:
         reader = await self._reader(caller, session)
         if take:
             return await self._mailbox.take(reader)
-        return await self._mailbox.view(reader.session)
+        return await self._mailbox.view(reader)
 
     async def wait_inbox(self, caller: Caller, session: str | None, known: set[str], timeout_s: float) -> list[Mail]:
         reader = await self._reader(caller, session)
-        return await self._mailbox.wait(reader.session, known, timeout_s)
+        return await self._mailbox.wait(reader, known, timeout_s)
 
     async def _reader(self, caller: Caller, session: str | None) -> Caller:
         if session is None or address(session, self.directory.profile) == caller.session:
@@ -319,7 +319,7 @@ class Exchange:
 
     async def _may_see(self, caller: Caller, step: Step) -> bool:
         message = await self._ledger.store.message(step.message) if step.message else None
-        concerned = {step.session} if message is None else {message.sender, message.recipient}
+        concerned = (step.session,) if message is None else parties_of(message)
         if caller.origin is Origin.USER:
             return self.directory.profile in map(profile_of, concerned)
         return caller.session in concerned

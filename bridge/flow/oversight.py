@@ -145,8 +145,14 @@ class Oversight:
     async def resume(self, caller: Caller) -> RegimeView:
         await self._person(caller, "resume")
         view = await self._ledger.do(lambda work: _resume(work, caller))
-        for session in await self._ledger.store.waiting_sessions():
-            self._ledger.wake.lane(session)
+        store, wake = self._ledger.store, self._ledger.wake
+        for session in await store.waiting_sessions():
+            wake.lane(session)
+        for session in await store.unsettled():
+            wake.mail(session)
+            for message in await store.queue(session):
+                if message.in_reply_to is not None:
+                    wake.closed(message.in_reply_to)
         return view
 
     # The audit

@@ -1,5 +1,7 @@
 """What people grant while the bridge runs holds at once, ends by itself, and can be taken back (DESIGN §4)."""
 
+import asyncio
+
 import pytest
 
 from bridge.audit import Act, ActKind
@@ -9,6 +11,8 @@ from bridge.errors import Code, Refused
 from bridge.grant import Scope
 from bridge.message import Intent, Origin, State
 from bridge.ports.runtime import Prompt
+from bridge.request import Answer
+from bridge.views import Send
 from tests.fakes.runtime import FakeAgent
 from tests.flow.stage import ALL, OPERATOR, USER, Stage, ident, room, rule, session, stage
 
@@ -243,6 +247,53 @@ async def test_what_a_pause_holds_back_from_a_terminal_comes_after_it() -> None:
         assert await on.exchange.inbox(tool, None, take=True) == []
         await on.exchange.oversight.resume(await person(on))
         assert [mail.text for mail in (await on.exchange.receive(tool, 9)).messages] == ["for the terminal"]
+
+
+async def test_nothing_is_read_past_a_pause_but_by_people() -> None:
+    async with stage(DESK, session("tool", agent=None)) as on:
+        tool = await on.shell("tool")
+        await on.exchange.oversight.pause(await person(on))
+        await on.send("tool", "for the terminal", wake=False)
+        assert await on.exchange.inbox(tool, None, take=False) == []
+        assert await on.exchange.wait_inbox(tool, None, set(), 0) == []
+        assert [mail.text for mail in await on.inbox("tool")] == ["for the terminal"]
+        follows = asyncio.create_task(on.exchange.wait_inbox(tool, None, set(), 60))
+        await on.quiet()
+        await on.exchange.oversight.resume(await person(on))
+        assert [mail.text for mail in await follows] == ["for the terminal"]
+
+
+async def test_who_waits_for_an_answer_gets_it_after_a_pause() -> None:
+    async with stage(DESK, session("tool", agent=None)) as on:
+        tool, asker = await on.shell("tool"), await on.shell()
+        waits = asyncio.create_task(on.exchange.ask(asker, Send("tool", "and?"), 60))
+        await on.quiet()
+        (mail,) = await on.exchange.inbox(tool, None, take=True)
+        await on.exchange.oversight.pause(await person(on))
+        await on.exchange.reply(tool, mail.message_id, "it is done")
+        await on.quiet()
+        assert not waits.done()
+        looked = await on.exchange.answer(asker, mail.message_id, 0)
+        assert (looked.answer, looked.reply) == (Answer.OPEN, None)
+        assert looked.reason == "all traffic between agents is paused by shell"
+        told = await on.exchange.answer(await person(on), mail.message_id, 0)
+        assert told.reply is not None
+        await on.exchange.oversight.resume(await person(on))
+        view = await waits
+        assert view.reply is not None
+        assert view.reply.text == "it is done"
+
+
+async def test_a_late_answer_is_not_read_past_a_pause_either() -> None:
+    async with stage(DESK, session("tool", agent=None)) as on:
+        tool, asker = await on.shell("tool"), await on.shell()
+        sent = await on.send("tool", "and?", caller=asker)
+        (mail,) = await on.exchange.inbox(tool, None, take=True)
+        await on.exchange.cancel(asker, sent.message_id)
+        await on.exchange.oversight.pause(await person(on))
+        await on.exchange.reply(tool, mail.message_id, "late")
+        looked = await on.exchange.answer(asker, sent.message_id, 0)
+        assert (looked.answer, looked.reply) == (Answer.CANCELLED, None)
 
 
 # The audit
