@@ -10,9 +10,12 @@ from bridge.message import Intent, Outcome, State
 from bridge.request import Answer
 from bridge.session import Busy, Kind
 
+_LAST = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
+
 
 def rfc3339(seconds: float) -> str:
-    """A time as every interface shows it: in UTC, to the millisecond."""
+    """A time as every interface shows it: in UTC, to the millisecond. One beyond all calendars is the end of theirs."""
+    seconds = min(seconds, _LAST)
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -90,6 +90,12 @@ class Oversight:
         await self._person(caller, f"{effect} {sender[:80]} {recipient[:80]}")
         if (conversation is not None) != (scope is Scope.CONVERSATION):
             raise Refused(Code.INVALID_REQUEST, "a conversation goes with the scope conversation, and with no other")
+        if life_s is not None and not life_s > 0:
+            raise Refused(
+                Code.INVALID_REQUEST,
+                "a grant holds for more than no time",
+                remedy="Leave the time out, and take it back later.",
+            )
         if scope is not Scope.ALWAYS:
             sender, recipient = [await self._named(one) for one in (sender, recipient)]
         content = {

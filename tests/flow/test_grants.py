@@ -71,6 +71,25 @@ async def test_it_ends_by_itself() -> None:
         assert (await on.refused("career")).code is Code.UNKNOWN_SESSION
 
 
+@pytest.mark.parametrize("life_s", [0.0, -1.0])
+async def test_one_that_would_never_hold_is_refused(life_s: float) -> None:
+    async with stage(DESK, CAREER, confirm_in_chat=False) as on:
+        with pytest.raises(Refused) as refused:
+            await on.exchange.oversight.grant(await person(on), "shell", "career", ALL, Scope.PAIR, life_s=life_s)
+        assert refused.value.code is Code.INVALID_REQUEST
+
+
+async def test_one_that_ends_beyond_all_calendars_can_be_listed_and_taken_back() -> None:
+    async with stage(DESK, CAREER) as on:
+        await on.say("career", "/allow desk for 1e300d")
+        await on.chat.seen(room("career"), "until 9999-01-01T00:00:00.000Z")
+        await on.say("career", "/policy")
+        await on.chat.seen(room("career"), "default/desk may")
+        (grant,) = await on.exchange.oversight.grants(await person(on))
+        await on.say("career", f"/policy revoke {grant.id}")
+        await on.chat.seen(room("career"), "Revoked:")
+
+
 async def test_one_for_once_is_used_up_by_the_message_that_it_admits() -> None:
     async with stage(DESK, CAREER, rules=NOTHING, confirm_in_chat=False) as on:
         await on.exchange.oversight.grant(await person(on), "shell", "career", ALL, Scope.ONCE)
