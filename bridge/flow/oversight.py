@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Never
 
 from bridge import wording
 from bridge.admission import verbs_of
@@ -134,11 +134,8 @@ class Oversight:
         await self._person(caller, f"revoke {ident[:60]}")
         grant = await self._ledger.store.grant(GrantId(ident))
         if grant is not None and grant.effect is Effect.DENY and self._must_wait(caller):
-            raise Refused(
-                Code.NOT_PERMITTED,
-                "what was forbidden is allowed again by an operator in a chat only",
-                remedy=f"There: /policy revoke {ident}",
-            )
+            reason = "what was forbidden is allowed again by an operator in a chat only"
+            await self._refuse(caller, f"revoke {ident}", reason)
         return _granted(await self._grants.revoke(caller, ident))
 
     # The switch
@@ -149,7 +146,10 @@ class Oversight:
         return await self._ledger.do(lambda work: _pause(work, caller))
 
     async def resume(self, caller: Caller) -> RegimeView:
+        """That agents reach each other again widens, whoever has paused them."""
         await self._person(caller, "resume")
+        if self._must_wait(caller) and (await self._ledger.regime()).paused:
+            await self._refuse(caller, "resume", "what was paused is resumed by an operator in a chat only")
         view = await self._ledger.do(lambda work: _resume(work, caller))
         store, wake = self._ledger.store, self._ledger.wake
         for session in await store.waiting_sessions():
@@ -183,7 +183,10 @@ class Oversight:
         if caller.origin is Origin.USER and caller.operator:
             return
         who = "only an operator may do this" if caller.origin is Origin.USER else "only a person may do this"
-        refused = Refused(Code.NOT_PERMITTED, who, remedy="Type it in a terminal of your own, or ask an operator.")
+        await self._refuse(caller, what, who, remedy="Type it in a terminal of your own, or ask an operator.")
+
+    async def _refuse(self, caller: Caller, what: str, reason: str, *, remedy: str | None = None) -> Never:
+        refused = Refused(Code.NOT_PERMITTED, reason, remedy=remedy or f"There: /policy {what}")
         await record_attempt(self._ledger, caller, what, refused)
         raise refused
 

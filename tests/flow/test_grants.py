@@ -252,9 +252,21 @@ async def test_a_pause_survives_a_restart() -> None:
         receipt = await on.send("career", "waits")
         await on.quiet()
         assert (await on.message(receipt.message_id)).state is State.QUEUED
-        await on.exchange.oversight.resume(await person(on))
+        await on.say("desk", "/policy resume")
         await on.quiet()
         assert on.runtime.prompts
+
+
+async def test_a_terminal_does_not_end_a_pause_where_there_is_a_chat() -> None:
+    async with stage(DESK) as on:
+        await on.exchange.oversight.pause(await person(on))
+        with pytest.raises(Refused) as refused:
+            await on.exchange.oversight.resume(await person(on))
+        assert (refused.value.code, refused.value.remedy) == (Code.NOT_PERMITTED, "There: /policy resume")
+        assert await acts(on) == [ActKind.PAUSED, ActKind.REFUSED]
+        await on.say("desk", "/policy resume")
+        assert not (await on.store.regime()).paused
+        assert not (await on.exchange.oversight.resume(await person(on))).paused  # nothing is undone by it
 
 
 async def test_what_a_pause_holds_back_from_a_terminal_comes_after_it() -> None:
@@ -264,7 +276,7 @@ async def test_what_a_pause_holds_back_from_a_terminal_comes_after_it() -> None:
         await on.send("tool", "for the terminal", wake=False)
         assert (await on.exchange.receive(tool, 9)).messages == ()
         assert await on.exchange.inbox(tool, None, take=True) == []
-        await on.exchange.oversight.resume(await person(on))
+        await on.say("desk", "/policy resume")
         assert [mail.text for mail in (await on.exchange.receive(tool, 9)).messages] == ["for the terminal"]
 
 
@@ -278,7 +290,7 @@ async def test_nothing_is_read_past_a_pause_but_by_people() -> None:
         assert [mail.text for mail in await on.inbox("tool")] == ["for the terminal"]
         follows = asyncio.create_task(on.exchange.wait_inbox(tool, None, set(), 60))
         await on.quiet()
-        await on.exchange.oversight.resume(await person(on))
+        await on.say("desk", "/policy resume")
         assert [mail.text for mail in await follows] == ["for the terminal"]
 
 
@@ -297,7 +309,7 @@ async def test_who_waits_for_an_answer_gets_it_after_a_pause() -> None:
         assert looked.reason == "all traffic between agents is paused by shell"
         told = await on.exchange.answer(await person(on), mail.message_id, 0)
         assert told.reply is not None
-        await on.exchange.oversight.resume(await person(on))
+        await on.say("desk", "/policy resume")
         view = await waits
         assert view.reply is not None
         assert view.reply.text == "it is done"
