@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
+from adapters import acp
 from adapters.api.listener import SocketTaken
 from adapters.compose import bridge
 from adapters.logs import logging_to
@@ -25,7 +26,7 @@ Runs the bridge of TIELINE_HOME (default ~/.tieline).
 --accept  what tieline.toml lets agents do more holds without an operator's word, where it has no [telegram] to ask in
 """
 
-OK, FAILED, NOT_NOW, CONFIG, USAGE = 0, 70, 75, 78, 64
+OK, USAGE, FAILED, NOT_NOW, REFUSED, CONFIG = 0, 64, 70, 75, 77, 78
 
 
 def run(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
@@ -33,6 +34,9 @@ def run(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> in
     if set(arguments) - {"--json", "--accept"}:
         print(_USAGE, file=sys.stderr)
         return OK if set(arguments) <= {"-h", "--help", "--json", "--accept"} else USAGE
+    if "--accept" in arguments and acp.started_by_an_agent():
+        print("--accept is a person's to say; an agent has started this: type it in another terminal", file=sys.stderr)
+        return REFUSED
     home = home_of(environ)
     if not (home / SETTINGS_FILE).exists():
         print(

@@ -41,6 +41,12 @@ def told_by(limit: int | None, own: int | None) -> Descent:
     return Descent.FOREIGN if own % 2 else Descent.LEFT
 
 
+def started_by_an_agent() -> bool:
+    """Whether this process bears the mark itself."""
+    own = _limit("self") if sys.platform == "linux" else None
+    return own is not None and own % 2 == 1
+
+
 def _limit(pid: int | str) -> int | None:
     try:
         limits = Path(f"/proc/{pid}/limits").read_text(encoding="ascii")

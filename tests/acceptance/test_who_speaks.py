@@ -15,7 +15,7 @@ import pytest
 
 import adapters.acp
 from adapters.api.processes import from_proc
-from tests.acceptance.home import PATIENCE_S, Home, exist
+from tests.acceptance.home import PATIENCE_S, TIELINE, Home, exist
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives what agents leave to the bridge")
 
@@ -24,6 +24,7 @@ ATTEMPTS = f"{sys.executable} -P {TESTS}/acceptance/attempts.py"
 CLEAN = "env -i TIELINE_HOME=$TIELINE_HOME PATH=$PATH"
 
 SILENT: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+PIPED: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 AS_AN_AGENT = (sys.executable, "-I", "-S", str(Path(adapters.acp.__file__).with_name("adopting.py")))
 
 ENDING_WITH_THE_AGENT = {
@@ -152,6 +153,16 @@ async def test_a_bridge_that_an_agent_has_started_takes_terminals_of_that_agent_
     assert _codes(tried) == dict.fromkeys(tried, 0)
     mail = (await home.tieline("inbox", "--session", "desk", "--json")).lines
     assert [one["origin"] for one in mail] == ["peer"] * 2 + ["user"] * 3
+
+
+async def test_what_an_agent_starts_accepts_nothing_in_a_persons_name(home: Home) -> None:
+    _furnish(home)
+    home.write()
+    command = (*AS_AN_AGENT, *TIELINE, "run", "--accept")
+    started = await asyncio.create_subprocess_exec(*command, env=home.environ, stdin=subprocess.DEVNULL, **PIPED)
+    out, err = await started.communicate()
+    assert (started.returncode, out) == (77, b"")
+    assert b"--accept is a person's to say" in err
 
 
 async def test_two_hundred_processes_that_outlive_their_agent_leave_no_zombie(home: Home, folder: Path) -> None:
