@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from adapters.settings.model import SessionSettings, Settings, TelegramSettings
 from bridge.decision import Effect, Verb
@@ -11,6 +11,8 @@ from bridge.session import Kind, PeerTools
 from policy.rules import Rule
 from policy.selectors import Selector
 from policy.widening import widened
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,19 @@ class Guarded:
     peer_modes: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, frozenset[str]] = field(default_factory=dict)
     confirm_in_chat: bool = True
+
+    def remembering(self, earlier: "Guarded") -> "Guarded":
+        """With what was said before of sessions that are left out now: the same name opens the same session again."""
+
+        def with_absent(now: Mapping[str, _T], before: Mapping[str, _T]) -> Mapping[str, _T]:
+            return {**{session: said for session, said in before.items() if session not in self.labels}, **now}
+
+        return replace(
+            self,
+            peer_tools=with_absent(self.peer_tools, earlier.peer_tools),
+            peer_modes=with_absent(self.peer_modes, earlier.peer_modes),
+            labels=with_absent(self.labels, earlier.labels),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The same for rules that say the same: neither their names nor their lines are in it."""

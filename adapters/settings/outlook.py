@@ -24,7 +24,7 @@ class Outlook:
 
 def outlook(file: Settings, accepted: Guarded | None, *, ask: bool) -> Outlook:
     """`ask` tells whether there are operators, as accepted. Without `accepted`, this is the first start."""
-    wanted = guarded(file)
+    wanted = guarded(file) if accepted is None else guarded(file).remembering(accepted)
     wider = tuple(widening(accepted, wanted)) if accepted is not None else ()
     if accepted is None or not wider or not ask:
         return Outlook(file, Rules(file.rules), wanted, unasked=wider)

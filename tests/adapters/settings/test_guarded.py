@@ -186,3 +186,21 @@ def test_a_terminals_word_is_not_enough_before_an_operator_has_said_so(loaded: L
     assert "confirm_in_chat" in line
     assert restricted(loaded(after), accepted).confirm_in_chat
     assert widening(guarded(loaded(after)), accepted) == []
+
+
+def test_to_leave_a_session_out_and_put_it_back_widens_nothing_unasked(loaded: Load) -> None:
+    strict = WITHOUT_PERMISSION + '\ntags = ["kept-out"]'
+    denied = '[[policy.rules]]\nfrom = "tag:kept-out"\nto = "*"\nverbs = "send"\neffect = "deny"\n'
+    file = FILE + denied
+    first = outlook(loaded(file.replace('agent = "desk"', strict)), None, ask=True).wanted
+    left_out = outlook(loaded(file.replace('[sessions.front]\nagent = "desk"\n', "")), first, ask=True)
+    assert left_out.waiting == ()
+    held = Guarded.from_json(json.loads(json.dumps(left_out.wanted.to_json())))
+    put_back = outlook(loaded(file), held, ask=True)
+    assert put_back.waiting == (
+        "default/front: peer_tools is ask instead of deny",
+        "default/front: peer_mode is none instead of plan",
+        "default/front: tag:kept-out is new or gone there",
+    )
+    (session,) = put_back.settings.sessions
+    assert (session.peer_tools, session.peer_mode, session.tags) == (PeerTools.DENY, "plan", ("kept-out",))
