@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from adapters.settings.model import SessionSettings, Settings, TelegramSettings
+from adapters.settings.model import AgentSettings, SessionSettings, Settings, TelegramSettings
+from adapters.settings.surroundings import Surroundings, held_to, surroundings, wider
 from bridge.decision import Effect, Verb
 from bridge.session import Kind, PeerTools
 from policy.rules import Rule
@@ -17,9 +18,10 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """`base_url` is None without Telegram. `commands` are those of the agents, by their names; `peer_tools` and
-    `peer_modes` are those of the sessions that have others than the default, by their ids. `labels` are those by which
-    rules may name a session (`tag:office`, `kind:chat`)."""
+    """`base_url` is None without Telegram. `commands` and `surroundings` are those of the agents, by their names, and
+    `agents` the names of those that sessions have; `peer_tools` and `peer_modes` are those of the sessions that have
+    others than the default, by their ids. `labels` are those by which rules may name a session (`tag:office`,
+    `kind:chat`)."""
 
     rules: tuple[Rule, ...]
     operators: frozenset[int]
@@ -30,6 +32,8 @@ class Guarded:
     peer_tools: Mapping[str, PeerTools] = field(default_factory=dict)
     peer_modes: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    surroundings: Mapping[str, Surroundings] = field(default_factory=dict)
+    agents: Mapping[str, str] = field(default_factory=dict)
     confirm_in_chat: bool = True
 
     def remembering(self, earlier: "Guarded") -> "Guarded":
@@ -43,6 +47,7 @@ class Guarded:
             peer_tools=with_absent(self.peer_tools, earlier.peer_tools),
             peer_modes=with_absent(self.peer_modes, earlier.peer_modes),
             labels=with_absent(self.labels, earlier.labels),
+            agents=with_absent(self.agents, earlier.agents),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -57,6 +62,8 @@ class Guarded:
             "peer_tools": {session: tools.value for session, tools in sorted(self.peer_tools.items())},
             "peer_modes": dict(sorted(self.peer_modes.items())),
             "labels": {session: sorted(labels) for session, labels in sorted(self.labels.items())},
+            "surroundings": {name: one.to_json() for name, one in sorted(self.surroundings.items())},
+            "agents": dict(sorted(self.agents.items())),
             "confirm_in_chat": self.confirm_in_chat,
         }
 
@@ -72,6 +79,8 @@ class Guarded:
             peer_tools={session: PeerTools(tools) for session, tools in copy["peer_tools"].items()},
             peer_modes=copy["peer_modes"],
             labels={session: frozenset(labels) for session, labels in copy["labels"].items()},
+            surroundings={name: Surroundings.from_json(one) for name, one in copy.get("surroundings", {}).items()},
+            agents=copy.get("agents", {}),
             confirm_in_chat=copy["confirm_in_chat"],
         )
 
@@ -88,6 +97,8 @@ def guarded(settings: Settings) -> Guarded:
         peer_tools={one.id: one.peer_tools for one in settings.sessions if one.peer_tools is not PeerTools.ASK},
         peer_modes={one.id: one.peer_mode for one in settings.sessions if one.peer_mode is not None},
         labels={one.id: _labels(one) for one in settings.sessions},
+        surroundings={name: surroundings(agent) for name, agent in settings.agents.items()},
+        agents={one.id: one.agent for one in settings.sessions if one.agent is not None},
         confirm_in_chat=settings.confirm_in_chat,
     )
 
@@ -111,14 +122,18 @@ def restricted(settings: Settings, accepted: Guarded) -> Settings:
     return replace(
         settings,
         telegram=_restricted(settings.telegram, accepted) if settings.telegram else None,
-        agents={
-            name: replace(agent, command=accepted.commands[name])
-            for name, agent in settings.agents.items()
-            if name in accepted.commands
-        },
+        agents=dict(_held_agents(settings, accepted)),
         sessions=tuple(_held_to(one, accepted) for one in settings.sessions),
         confirm_in_chat=settings.confirm_in_chat or accepted.confirm_in_chat,
     )
+
+
+def _held_agents(settings: Settings, accepted: Guarded) -> Iterator[tuple[str, AgentSettings]]:
+    for name, agent in settings.agents.items():
+        known = accepted.surroundings.get(name)
+        held = held_to(agent, known) if known is not None else agent
+        if held is not None and name in accepted.commands:
+            yield name, replace(held, command=accepted.commands[name])
 
 
 def _held_to(session: SessionSettings, accepted: Guarded) -> SessionSettings:
@@ -127,6 +142,7 @@ def _held_to(session: SessionSettings, accepted: Guarded) -> SessionSettings:
     project = next((one.partition(":")[2] for one in labels if one.startswith("project:")), None)
     return replace(
         session,
+        agent=accepted.agents.get(session.id, session.agent) if session.agent is not None else None,
         kind=next((Kind(one.partition(":")[2]) for one in labels if one.startswith("kind:")), session.kind),
         project=project,
         tags=tuple(sorted(one.partition(":")[2] for one in labels if one.startswith("tag:"))),
@@ -173,6 +189,8 @@ def _commands(accepted: Guarded, wanted: Guarded) -> Iterator[str]:
         if command != earlier:
             instead = f" instead of {shlex.join(earlier)}" if earlier else ""
             yield f"agents.{name}: runs {shlex.join(command)}{instead}"
+        known = accepted.surroundings.get(name, Surroundings() if earlier is None else wanted.surroundings[name])
+        yield from (f"agents.{name}: {line}" for line in wider(known, wanted.surroundings[name]))
 
 
 _GENEROSITY = (PeerTools.DENY, PeerTools.ASK, PeerTools.INHERIT)
@@ -187,6 +205,9 @@ def _behind_peers(accepted: Guarded, wanted: Guarded) -> Iterator[str]:
         earlier, now = _tools(accepted, session), _tools(wanted, session)
         if _GENEROSITY.index(now) > _GENEROSITY.index(earlier):
             yield f"{session}: peer_tools is {now} instead of {earlier}"
+    for session, agent in wanted.agents.items():
+        if accepted.agents.get(session, agent) != agent:
+            yield f"{session}: its agent is {agent} instead of {accepted.agents[session]}"
     for session, mode in accepted.peer_modes.items():
         if wanted.peer_modes.get(session) != mode:
             yield f"{session}: peer_mode is {wanted.peer_modes.get(session, 'none')} instead of {mode}"
