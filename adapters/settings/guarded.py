@@ -1,7 +1,7 @@
 """What agents must not widen (DESIGN §4): the part of the settings by which they would gain."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -103,15 +103,15 @@ def guarded(settings: Settings) -> Guarded:
     )
 
 
-def widening(accepted: Guarded, wanted: Guarded) -> list[str]:
+def widening(accepted: Guarded, wanted: Guarded, granted: Collection[str] = ()) -> list[str]:
     """What agents, or whoever writes the file for them, would gain: a line each for people, the gravest first. It is
-    one too that nobody would be left to ask."""
+    one too that nobody would be left to ask. `granted` are the selectors of the grants that hold."""
     return [
         *_people(accepted, wanted),
         *_connection(accepted, wanted),
         *_commands(accepted, wanted),
         *_behind_peers(accepted, wanted),
-        *_labelled(accepted, wanted),
+        *_labelled(accepted, wanted, granted),
         *widened(accepted.rules, wanted.rules),
     ]
 
@@ -218,10 +218,11 @@ def _labels(session: SessionSettings) -> frozenset[str]:
     return frozenset({f"kind:{session.kind}", *project, *(f"tag:{tag}" for tag in session.tags)})
 
 
-def _labelled(accepted: Guarded, wanted: Guarded) -> Iterator[str]:
-    """A label counts where a rule names it: a session gains by one that an allow names, and by losing one that a deny
-    does."""
-    named = {each for rule in (*accepted.rules, *wanted.rules) for each in (*rule.senders, *rule.recipients)}
+def _labelled(accepted: Guarded, wanted: Guarded, granted: Collection[str]) -> Iterator[str]:
+    """A label counts where a rule or a grant names it: a session gains by one that an allow names, and by losing one
+    that a deny does."""
+    by_rules = {each for rule in (*accepted.rules, *wanted.rules) for each in (*rule.senders, *rule.recipients)}
+    named = by_rules.union(granted)
     for session, labels in sorted(wanted.labels.items()):
         earlier = accepted.labels.get(session)
         if earlier is None:
