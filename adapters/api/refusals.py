@@ -71,8 +71,8 @@ async def _refused(_: Request, refused: Exception) -> JSONResponse:
 
 async def _invalid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    # Only where and why: what the caller sent may be huge, secret, or no text at all.
-    reasons = [f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors()[:5]]
+    # Only where and why: what the caller sent may be huge, secret, or no text at all, and so may the names of its keys.
+    reasons = [f"{'.'.join(str(part)[:60] for part in one['loc'])}: {one['msg']}" for one in error.errors()[:5]]
     return refusal(Refused(Code.INVALID_REQUEST, "; ".join(reasons).encode("ascii", "backslashreplace").decode()))
 
 
