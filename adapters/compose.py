@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -29,7 +29,7 @@ from adapters.system import SystemClock, system_randomness
 from adapters.telegram.chat import TelegramChat
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.sole import PolledElsewhere, lock_file
-from bridge.flow.charter import accepted_copy
+from bridge.flow.charter import accepted_copy, selectors_of
 from bridge.flow.exchange import Exchange
 from bridge.ports.chat import Chat
 from bridge.ports.store import Store
@@ -62,7 +62,8 @@ async def bridge(
     store = await open_store(file.home / DATABASE, ballast=ballast)
     try:
         accepted = await _accepted(store)
-        view = _outlook(file, accepted, chats, accept=accept)
+        granted = selectors_of(await store.live_grants(clock.now()))
+        view = _outlook(file, accepted, chats, granted, accept=accept)
         settings = view.settings
         telegram = _telegram(settings, environ, clock)
         every: dict[str, Chat] = {chat.scheme: chat for chat in chats}
@@ -132,11 +133,13 @@ async def _accepted(store: Store) -> Guarded | None:
     return Guarded.from_json(copy) if copy is not None else None
 
 
-def _outlook(file: Settings, accepted: Guarded | None, chats: Sequence[Chat], *, accept: bool) -> Outlook:
+def _outlook(
+    file: Settings, accepted: Guarded | None, chats: Sequence[Chat], granted: Collection[str], *, accept: bool
+) -> Outlook:
     operators = accepted is not None and bool(accepted.operators)
     if accept and file.telegram is None:
         operators = False
-    return outlook(file, accepted, ask=operators or any(chat.reports() for chat in chats))
+    return outlook(file, accepted, ask=operators or any(chat.reports() for chat in chats), granted=granted)
 
 
 async def _preload() -> None:

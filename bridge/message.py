@@ -131,6 +131,12 @@ class Message:
         return self.epoch - (self.state is State.LEASED) - self.unread > 0
 
     @property
+    def withheld(self) -> bool:
+        """Whether it has not come to its recipient: a person must approve it first, or has denied it. Until then it is
+        its sender's alone."""
+        return self.state is State.HELD or self.outcome is Outcome.REFUSED
+
+    @property
     def takes_room(self) -> bool:
         """Requests and informs of sessions count against the inbox. Answers and notices always have room, and
         what is held for approval takes none."""

@@ -11,15 +11,22 @@ from bridge.message import Intent, Outcome, State
 from bridge.request import Answer
 from bridge.session import Busy, Kind
 
+_LAST = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
+
 
 def minute(seconds: float) -> str:
     """A time as people read it."""
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{_utc(seconds):%Y-%m-%d %H:%M} UTC"
 
 
 def rfc3339(seconds: float) -> str:
     """A time as every interface shows it: in UTC, to the millisecond."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return _utc(seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _utc(seconds: float) -> datetime:
+    """One beyond all calendars is the end of theirs."""
+    return datetime.fromtimestamp(min(seconds, _LAST), UTC)
 
 
 @dataclass(frozen=True, slots=True)

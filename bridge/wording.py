@@ -74,16 +74,16 @@ def ordinal(number: int) -> str:
 
 def sent_line(recipient: SessionId | str, text: str, status: str) -> str:
     """A handoff as its sender's place sees it."""
-    name = handle_of(SessionId(recipient))
-    return f"→ {name}: {_set_in(text)}\n· {status}"
+    name = _in_line(handle_of(SessionId(recipient)), 200)  # as it was written, where nobody has that name
+    return f"→ {name}: {set_in(text)}\n· {status}"
 
 
 def received_line(message: Message, status: str) -> str:
     """A handoff as its recipient's place sees it."""
-    return f"← {handle_of(message.sender)}: {_set_in(message.text)}\n· {status}"
+    return f"← {handle_of(message.sender)}: {set_in(message.text)}\n· {status}"
 
 
-def _set_in(text: str, limit: int = _SHOWN) -> str:
+def set_in(text: str, limit: int = _SHOWN) -> str:
     """Each line after the first is set in, so that none can pass for one of the bridge's own."""
     return "\n  ".join(short(text, limit).splitlines())
 
@@ -93,12 +93,16 @@ def obstacle(session: Session, message: Message, now: float, *, all_paused_by: s
     if session.paused is not None:
         return "paused until its people set it right"
     if all_paused_by is not None and not message.from_person:
-        return f"all traffic between agents is paused by {all_paused_by}"
+        return all_paused(all_paused_by)
     if session.rested and not message.from_person:
         return "stopped until its people resume it"
     if (until := kept_until(session, message, now)) is not None:
         return f"quiet hours until {clock(session, until)}"
     return None
+
+
+def all_paused(by: str) -> str:
+    return f"all traffic between agents is paused by {by}"
 
 
 WOKEN = "woken"
@@ -126,8 +130,8 @@ def approval_asked(held: Sequence[Message], wish: str | None = None, *, more: in
     room = max(100, _ASKED_CHARS // len(held))
     several = len(held) > 1
     told = [
-        f"{f'{number}. ' if several else ''}“{_set_in(message.text, room)}”\n"
-        f"  depth {message.depth}, conversation {message.conversation}"
+        f"{f'{number}. ' if several else ''}“{set_in(message.text, room)}”\n"
+        f"· depth {message.depth}, conversation {message.conversation}"
         for number, message in enumerate(held, 1)
     ]
     behind = [f"· {counted(more, 'more message')} of the same pair come after these"] if more else []
@@ -197,7 +201,7 @@ APPROVED = {
 def approval_decided(message: Message, how: str, by: str | None) -> str:
     who = f" by {by}" if by else ""
     pair = f"{handle_of(message.sender)} → {handle_of(message.recipient)}"
-    return f"{pair}: {how}{who}\n{_set_in(message.text, 200)}"
+    return f"{pair}: {how}{who}\n{quoted(message)}"
 
 
 def _wants(message: Message) -> list[str]:
@@ -222,7 +226,11 @@ def refused_text(refused: Refused) -> str:
 
 def _because(reason: str | None) -> str:
     """A reason may quote what another agent said or printed: in one line it cannot pass for the bridge's own words."""
-    return f": {short(' '.join(reason.split()), 300)}" if reason else ""
+    return f": {_in_line(reason)}" if reason else ""
+
+
+def _in_line(text: str, limit: int = 300) -> str:
+    return short(" ".join(text.split()), limit)
 
 
 def closing_text(asked: SessionId, state: Answer, reason: str | None) -> str:
@@ -263,33 +271,50 @@ def answer_post(asked: SessionId, text: str, *, late: bool = False, question: bo
 
 
 def undelivered_post(place: Place, reason: str) -> str:
-    return f"What was for {place} could not be shown there: {short(reason, 300)}. It was sent nowhere else."
+    return f"What was for {place} could not be shown there: {_in_line(reason)}. It was sent nowhere else."
 
 
 def limit_notice(
     refused: Refused, sender: SessionId, recipient: str, picture: Sequence[tuple[SessionId, SessionId, int]]
 ) -> str:
     lines = [
-        f"Stopped: {handle_of(sender)} → {recipient.rpartition('/')[2]} was refused "
-        f"({refused.code}: {refused.reason}). This conversation between your agents goes no further by itself."
+        f"Stopped: {handle_of(sender)} → {_in_line(recipient.rpartition('/')[2])} was refused ({refused.code}: "
+        f"{_in_line(refused.reason)}). This conversation between your agents goes no further by itself."
     ]
     lines += [f"· {handle_of(one)} → {handle_of(other)}: {counted(sent, 'message')}" for one, other, sent in picture]
     return "\n".join(lines)
 
 
 def turn_failed(session: SessionId, detail: str, after: str) -> str:
-    return f"{handle_of(session)}: the turn failed: {short(detail, 400)}. {after}"
+    return f"{handle_of(session)}: the turn failed: {_in_line(detail, 400)}. {after}"
 
 
 def given_up(message: Message, attempts: int, reason: str) -> str:
     who = f"the message of {handle_of(message.sender)}"
-    return f"{handle_of(message.recipient)}: {who} is given up after {attempts} attempts: {short(reason, 300)}."
+    return f"{handle_of(message.recipient)}: {who} is given up after {attempts} attempts: {_in_line(reason)}."
 
 
 def parked_text(session: SessionId, message: Message, reason: str) -> str:
     who = "your message" if message.from_person else f"the message of {handle_of(message.sender)}"
-    question = f"{handle_of(session)}: {reason}; {who} may have been acted on already. Run it again?"
-    return f"{question}\n{short(message.text, 200)}"
+    question = f"{handle_of(session)}: {_in_line(reason)}; {who} may have been acted on already. Run it again?"
+    return f"{question}\n{quoted(message)}"
+
+
+def parked_decided(message: Message, what: str) -> str:
+    return f"{_in_line(what)}: {quoted(message)}"
+
+
+def input_ended(message: Message, outcome: Outcome, reason: str | None) -> str:
+    return f"Not done ({outcome}): {_in_line(reason or 'no reason is known')}\n{quoted(message)}"
+
+
+def quoted(message: Message) -> str:
+    return f"“{set_in(message.text, 200)}”"
+
+
+def permission_asked(session: SessionId, title: str, *, denied: bool = False) -> str:
+    """What an agent asks leave for is in its own words, and those may be what another agent told it to say."""
+    return f"{handle_of(session)} {'asked' if denied else 'asks'} for permission: {set_in(title, 300)}"
 
 
 _ACTIVITIES = {"thinking": "at work", "tool_running": "at work with a tool", "errored": "cannot work"}

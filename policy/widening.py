@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bridge.decision import Effect, Verb
-from policy.reach import Pair, covers, meets
+from policy.reach import Pair, Reaches
 from policy.rules import Rule
 
 
@@ -24,13 +24,21 @@ def widened(old: Sequence[Rule], new: Sequence[Rule]) -> list[str]:
 
     Rules are compared by what they say, whatever sessions there are: what is new and has no effect yet is named too.
     """
-    before, after = atoms(old), atoms(new)
-    added = [one for one in after - before if one.effect is not Effect.DENY and not _held(one, before)]
-    gone = [one for one in before - after if one.effect is not Effect.ALLOW and _missed(one, after)]
-    return [*_lines(added, _ADDED), *_lines(gone, _GONE)]
+    before, after = Reaches(old), Reaches(new)
+    kept = {_said(rule) for rule in old} & {_said(rule) for rule in new}
+    added = _atoms(rule for rule in new if rule.effect is not Effect.DENY and _said(rule) not in kept)
+    gone = _atoms(rule for rule in old if rule.effect is not Effect.ALLOW and _said(rule) not in kept)
+    return [
+        *_lines((one for one in added if not _held(one, before)), _ADDED),
+        *_lines((one for one in gone if _missed(one, after)), _GONE),
+    ]
 
 
-def atoms(rules: Iterable[Rule]) -> set[Atom]:
+def _said(rule: Rule) -> object:
+    return frozenset(rule.senders), frozenset(rule.recipients), rule.verbs, rule.effect
+
+
+def _atoms(rules: Iterable[Rule]) -> set[Atom]:
     return {
         Atom((sender, recipient), verb, rule.effect)
         for rule in rules
@@ -40,21 +48,18 @@ def atoms(rules: Iterable[Rule]) -> set[Atom]:
     }
 
 
-def _held(one: Atom, before: Iterable[Atom]) -> bool:
+def _held(one: Atom, before: Reaches) -> bool:
     """Whether as much was permitted: what was allowed may be asked about."""
     enough = (Effect.ALLOW,) if one.effect is Effect.ALLOW else (Effect.ALLOW, Effect.ASK)
-    return any(other.verb is one.verb and other.effect in enough and covers(other.pair, one.pair) for other in before)
+    return before.hold(one.pair, one.verb, enough)
 
 
-def _missed(one: Atom, after: Iterable[Atom]) -> bool:
+def _missed(one: Atom, after: Reaches) -> bool:
     """Whether nothing as strict is there in its place. An ask is missed only where something is allowed."""
     enough = (Effect.DENY,) if one.effect is Effect.DENY else (Effect.DENY, Effect.ASK)
-    alike = [other for other in after if other.verb is one.verb]
-    if any(other.effect in enough and covers(other.pair, one.pair) for other in alike):
+    if after.hold(one.pair, one.verb, enough):
         return False
-    return one.effect is Effect.DENY or any(
-        other.effect is Effect.ALLOW and meets(other.pair, one.pair) for other in alike
-    )
+    return one.effect is Effect.DENY or after.meet(one.pair, one.verb, Effect.ALLOW)
 
 
 _ADDED = {Effect.ALLOW: "allow", Effect.ASK: "ask a person about"}

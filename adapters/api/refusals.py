@@ -72,14 +72,14 @@ async def _refused(_: Request, refused: Exception) -> JSONResponse:
 
 async def _invalid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    # Only where and why: what the caller sent may be huge, secret, or no text at all.
+    # Only where and why: what the caller sent may be huge, secret, or no text at all, and so may the names of its keys.
     reasons = [_reason(one["loc"], one["msg"]) for one in error.errors()[:5]]
     return refusal(Refused(Code.INVALID_REQUEST, "; ".join(reasons).encode("ascii", "backslashreplace").decode()))
 
 
 def _reason(where: Sequence[int | str], what: str) -> str:
     """Without the part of the request, which the caller may not know: `verbs.0: Input should be …`."""
-    name = ".".join(map(str, where[1:]))
+    name = ".".join(str(part)[:60] for part in where[1:])
     said = what.removeprefix("Value error, ")
     return f"{name}: {said}" if name else said
 

@@ -51,7 +51,8 @@ def policy(bridge: Connection, options: argparse.Namespace) -> int:
             if options.json:
                 record(now)
             elif now["paused"]:
-                say(f"paused by {one_line(now['by'])}: no agent reaches another until: tieline policy resume")
+                say(f"paused by {one_line(now['by'])}: no agent reaches another")
+                say("until /policy resume in a chat; without one: tieline policy resume")
             else:
                 say("agents reach each other again")
             return exits.OK

@@ -34,7 +34,7 @@ def lasted(seconds: float) -> str:
 def status(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     waiting = found["oldest_queued_s"]
     by = found.get("paused_by")
-    paused = f"paused by {by}: tieline policy resume lets them go on" if by else None
+    paused = f"paused by {by}, until /policy resume in a chat; without one: tieline policy resume" if by else None
     return [
         *([("agents", paused)] if paused else []),
         *([("file", told)] if (told := FILE.get(found.get("file", ""))) else []),

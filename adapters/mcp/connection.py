@@ -64,7 +64,7 @@ async def _call(
 ) -> mcp_types.CallToolResult:
     tool = TOOLS.get(call.name)
     if tool is None:
-        raise MCPError(mcp_types.INVALID_PARAMS, f"there is no tool {call.name!r}")
+        raise MCPError(mcp_types.INVALID_PARAMS, f"there is no tool {call.name[:60]!r}")
     try:
         session = exchange.token_session(token)
         if session is None:
@@ -123,8 +123,8 @@ def _text(text: str) -> mcp_types.TextContent:
 
 
 def _reasons(error: ValidationError) -> str:
-    """Where and why, without what was passed: that may be long or secret."""
-    reasons = [f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors()[:5]]
+    """Where and why, without what was passed: that may be long or secret, and the names of arguments long too."""
+    reasons = [f"{'.'.join(str(part)[:60] for part in one['loc'])}: {one['msg']}" for one in error.errors()[:5]]
     return "; ".join(reasons)
 
 

@@ -1,23 +1,27 @@
 """What agents must not widen (DESIGN §4): the part of the settings by which they would gain."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
-from adapters.settings.model import Settings, TelegramSettings
+from adapters.settings.model import AgentSettings, Settings, TelegramSettings
+from adapters.settings.surroundings import Surroundings, held_to, surroundings, wider
 from bridge.decision import Effect, Verb
 from bridge.session import Declared, Kind, PeerTools
 from policy.rules import Rule
 from policy.selectors import Selector
 from policy.widening import widened
 
+_T = TypeVar("_T")
+
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """`base_url` is None without Telegram. `commands` are those of the agents, by their names; `peer_tools` and
-    `peer_modes` are those of the sessions that have others than the default, by their ids. `labels` are those by which
-    rules may name a session (`tag:office`, `kind:chat`)."""
+    """`base_url` is None without Telegram. `commands` and `surroundings` are those of the agents, by their names, and
+    `agents` the names of those that sessions have; `peer_tools` and `peer_modes` are those of the sessions that have
+    others than the default, by their ids. `labels` are those by which rules may name a session (`tag:office`,
+    `kind:chat`)."""
 
     rules: tuple[Rule, ...]
     operators: frozenset[int]
@@ -28,7 +32,23 @@ class Guarded:
     peer_tools: Mapping[str, PeerTools] = field(default_factory=dict)
     peer_modes: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    surroundings: Mapping[str, Surroundings] = field(default_factory=dict)
+    agents: Mapping[str, str] = field(default_factory=dict)
     confirm_in_chat: bool = True
+
+    def remembering(self, earlier: "Guarded") -> "Guarded":
+        """With what was said before of sessions that are left out now: the same name opens the same session again."""
+
+        def with_absent(now: Mapping[str, _T], before: Mapping[str, _T]) -> Mapping[str, _T]:
+            return {**{session: said for session, said in before.items() if session not in self.labels}, **now}
+
+        return replace(
+            self,
+            peer_tools=with_absent(self.peer_tools, earlier.peer_tools),
+            peer_modes=with_absent(self.peer_modes, earlier.peer_modes),
+            labels=with_absent(self.labels, earlier.labels),
+            agents=with_absent(self.agents, earlier.agents),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The same for rules that say the same: neither their names nor their lines are in it."""
@@ -42,6 +62,8 @@ class Guarded:
             "peer_tools": {session: tools.value for session, tools in sorted(self.peer_tools.items())},
             "peer_modes": dict(sorted(self.peer_modes.items())),
             "labels": {session: sorted(labels) for session, labels in sorted(self.labels.items())},
+            "surroundings": {name: one.to_json() for name, one in sorted(self.surroundings.items())},
+            "agents": dict(sorted(self.agents.items())),
             "confirm_in_chat": self.confirm_in_chat,
         }
 
@@ -57,6 +79,8 @@ class Guarded:
             peer_tools={session: PeerTools(tools) for session, tools in copy["peer_tools"].items()},
             peer_modes=copy["peer_modes"],
             labels={session: frozenset(labels) for session, labels in copy["labels"].items()},
+            surroundings={name: Surroundings.from_json(one) for name, one in copy.get("surroundings", {}).items()},
+            agents=copy.get("agents", {}),
             confirm_in_chat=copy["confirm_in_chat"],
         )
 
@@ -75,19 +99,21 @@ def guarded(settings: Settings) -> Guarded:
         },
         peer_modes={one.id: one.habits.peer_mode for one in settings.sessions if one.habits.peer_mode is not None},
         labels={one.id: _labels(one) for one in settings.sessions},
+        surroundings={name: surroundings(agent) for name, agent in settings.agents.items()},
+        agents={one.id: one.agent for one in settings.sessions if one.agent is not None},
         confirm_in_chat=settings.confirm_in_chat,
     )
 
 
-def widening(accepted: Guarded, wanted: Guarded) -> list[str]:
+def widening(accepted: Guarded, wanted: Guarded, granted: Collection[str] = ()) -> list[str]:
     """What agents, or whoever writes the file for them, would gain: a line each for people, the gravest first. It is
-    one too that nobody would be left to ask."""
+    one too that nobody would be left to ask. `granted` are the selectors of the grants that hold."""
     return [
         *_people(accepted, wanted),
         *_connection(accepted, wanted),
         *_commands(accepted, wanted),
         *_behind_peers(accepted, wanted),
-        *_labelled(accepted, wanted),
+        *_labelled(accepted, wanted, granted),
         *widened(accepted.rules, wanted.rules),
     ]
 
@@ -98,14 +124,18 @@ def restricted(settings: Settings, accepted: Guarded) -> Settings:
     return replace(
         settings,
         telegram=_restricted(settings.telegram, accepted) if settings.telegram else None,
-        agents={
-            name: replace(agent, command=accepted.commands[name])
-            for name, agent in settings.agents.items()
-            if name in accepted.commands
-        },
+        agents=dict(_held_agents(settings, accepted)),
         sessions=tuple(_held_to(one, accepted) for one in settings.sessions),
         confirm_in_chat=settings.confirm_in_chat or accepted.confirm_in_chat,
     )
+
+
+def _held_agents(settings: Settings, accepted: Guarded) -> Iterator[tuple[str, AgentSettings]]:
+    for name, agent in settings.agents.items():
+        known = accepted.surroundings.get(name)
+        held = held_to(agent, known) if known is not None else agent
+        if held is not None and name in accepted.commands:
+            yield name, replace(held, command=accepted.commands[name])
 
 
 def _held_to(session: Declared, accepted: Guarded) -> Declared:
@@ -114,6 +144,7 @@ def _held_to(session: Declared, accepted: Guarded) -> Declared:
     project = next((one.partition(":")[2] for one in labels if one.startswith("project:")), None)
     return replace(
         session,
+        agent=accepted.agents.get(session.id, session.agent) if session.agent is not None else None,
         kind=next((Kind(one.partition(":")[2]) for one in labels if one.startswith("kind:")), session.kind),
         project=project,
         tags=tuple(sorted(one.partition(":")[2] for one in labels if one.startswith("tag:"))),
@@ -163,6 +194,8 @@ def _commands(accepted: Guarded, wanted: Guarded) -> Iterator[str]:
         if command != earlier:
             instead = f" instead of {shlex.join(earlier)}" if earlier else ""
             yield f"agents.{name}: runs {shlex.join(command)}{instead}"
+        known = accepted.surroundings.get(name, Surroundings() if earlier is None else wanted.surroundings[name])
+        yield from (f"agents.{name}: {line}" for line in wider(known, wanted.surroundings[name]))
 
 
 _GENEROSITY = (PeerTools.DENY, PeerTools.ASK, PeerTools.INHERIT)
@@ -177,6 +210,9 @@ def _behind_peers(accepted: Guarded, wanted: Guarded) -> Iterator[str]:
         earlier, now = _tools(accepted, session), _tools(wanted, session)
         if _GENEROSITY.index(now) > _GENEROSITY.index(earlier):
             yield f"{session}: peer_tools is {now} instead of {earlier}"
+    for session, agent in wanted.agents.items():
+        if accepted.agents.get(session, agent) != agent:
+            yield f"{session}: its agent is {agent} instead of {accepted.agents[session]}"
     for session, mode in accepted.peer_modes.items():
         if wanted.peer_modes.get(session) != mode:
             yield f"{session}: peer_mode is {wanted.peer_modes.get(session, 'none')} instead of {mode}"
@@ -187,10 +223,11 @@ def _labels(session: Declared) -> frozenset[str]:
     return frozenset({f"kind:{session.kind}", *project, *(f"tag:{tag}" for tag in session.tags)})
 
 
-def _labelled(accepted: Guarded, wanted: Guarded) -> Iterator[str]:
-    """A label counts where a rule names it: a session gains by one that an allow names, and by losing one that a deny
-    does."""
-    named = {each for rule in (*accepted.rules, *wanted.rules) for each in (*rule.senders, *rule.recipients)}
+def _labelled(accepted: Guarded, wanted: Guarded, granted: Collection[str]) -> Iterator[str]:
+    """A label counts where a rule or a grant names it: a session gains by one that an allow names, and by losing one
+    that a deny does."""
+    by_rules = {each for rule in (*accepted.rules, *wanted.rules) for each in (*rule.senders, *rule.recipients)}
+    named = by_rules.union(granted)
     for session, labels in sorted(wanted.labels.items()):
         earlier = accepted.labels.get(session)
         if earlier is None:

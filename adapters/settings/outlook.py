@@ -1,5 +1,6 @@
 """What holds of the operator's file, given what was accepted of it before."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from adapters.settings.guarded import Guarded, guarded, restricted, widening
@@ -22,10 +23,11 @@ class Outlook:
     unasked: tuple[str, ...] = ()
 
 
-def outlook(file: Settings, accepted: Guarded | None, *, ask: bool) -> Outlook:
-    """`ask` tells whether there are operators, as accepted. Without `accepted`, this is the first start."""
-    wanted = guarded(file)
-    wider = tuple(widening(accepted, wanted)) if accepted is not None else ()
+def outlook(file: Settings, accepted: Guarded | None, *, ask: bool, granted: Collection[str] = ()) -> Outlook:
+    """`ask` tells whether there are operators, as accepted, and `granted` by which selectors the grants that hold name
+    sessions. Without `accepted`, this is the first start."""
+    wanted = guarded(file) if accepted is None else guarded(file).remembering(accepted)
+    wider = tuple(widening(accepted, wanted, granted)) if accepted is not None else ()
     if accepted is None or not wider or not ask:
         return Outlook(file, Rules(file.rules), wanted, unasked=wider)
     both = Stricter(Rules(accepted.rules), Rules(file.rules), because=WAITS)

@@ -42,6 +42,7 @@ class Revisions:
         self._accepted = accepted
         self._view = view
         self._narrow = narrow
+        self._granted: frozenset[str] = frozenset()
         self._one_at_once = asyncio.Lock()
         exchange.charter.accepted = self._adopt
 
@@ -67,6 +68,7 @@ class Revisions:
                 await self._revise(file)
 
     async def _revise(self, file: Settings) -> None:
+        self._granted = await self._exchange.charter.granted()
         self._file = file
         self._look()
         if self._view.settings.telegram is not None:
@@ -80,7 +82,8 @@ class Revisions:
     def _look(self) -> None:
         """Looks at the file by what is accepted, and decides by it from now on."""
         operators = self._accepted is not None and bool(self._accepted.operators)
-        self._view = outlook(self._file, self._accepted, ask=operators or bool(self._exchange.charter.places()))
+        ask = operators or bool(self._exchange.charter.places())
+        self._view = outlook(self._file, self._accepted, ask=ask, granted=self._granted)
         self._exchange.charter.govern(self._view.policy)
 
     async def _settle(self, *, anyway: bool) -> None:

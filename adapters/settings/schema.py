@@ -26,6 +26,7 @@ from bridge.session import Busy, Kind, PeerTools
 from policy.selectors import BadSelector, Selector, selector
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}\Z")
+_GREATEST = 2**53
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -37,6 +38,13 @@ def wrong(what: str, remedy: str) -> PydanticCustomError:
 def _number(value: object) -> object:
     if isinstance(value, bool) or (isinstance(value, str) and not isinstance(value, EnvironmentText)):
         raise wrong("should be a number", "write it without quotes")
+    return value
+
+
+def _bounded(value: float) -> float:
+    """No store keeps a greater whole number exactly, and no clock comes to such a time."""
+    if abs(value) > _GREATEST:
+        raise wrong("is out of all bounds", f"write a number of at most {_GREATEST}")
     return value
 
 
@@ -157,7 +165,7 @@ Text = Annotated[str, AfterValidator(_text)]
 Name = Annotated[str, AfterValidator(_name)]
 Variable = Annotated[str, AfterValidator(_variable)]
 Truth = Annotated[bool, BeforeValidator(_truth)]
-Whole = Annotated[int, BeforeValidator(_number)]
+Whole = Annotated[int, BeforeValidator(_number), AfterValidator(_bounded)]
 Positive = Annotated[Whole, Field(gt=0)]
 Texts = Annotated[list[Text], BeforeValidator(_listed)]
 Chats = Annotated[list[Whole], BeforeValidator(_listed)]
@@ -232,7 +240,8 @@ class PolicyTable(Table):
 
 
 def _limit(limit: DataclassField[Any]) -> Any:
-    return Annotated[limit.type, BeforeValidator(_number), Field(gt=0, allow_inf_nan=False)], limit.default
+    bounds = Field(gt=0, allow_inf_nan=False)
+    return Annotated[limit.type, BeforeValidator(_number), bounds, AfterValidator(_bounded)], limit.default
 
 
 if TYPE_CHECKING:

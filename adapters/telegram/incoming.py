@@ -66,6 +66,7 @@ class Reader:
             title=topic.name if topic is not None else None,
             reply_to=receipt(message.chat.id, answered.message_id) if answered is not None else None,
             silent=spot.general,
+            passed_on=message.forward_origin is not None or message.via_bot is not None,
         )
 
     def _tapped(self, query: CallbackQuery) -> Tapped | None:

@@ -108,11 +108,11 @@ class Calls:
         reader = await self._reader(caller, session)
         if take:
             return await self._mailbox.take(reader)
-        return await self._mailbox.view(reader.session)
+        return await self._mailbox.view(reader)
 
     async def wait_inbox(self, caller: Caller, session: str | None, known: set[str], timeout_s: float) -> list[Mail]:
         reader = await self._reader(caller, session)
-        return await self._mailbox.wait(reader.session, known, timeout_s)
+        return await self._mailbox.wait(reader, known, timeout_s)
 
     async def _reader(self, caller: Caller, session: str | None) -> Caller:
         if session is None or address(session, self.directory.profile) == caller.session:

@@ -41,7 +41,12 @@ async def replied_to(work: Work, caller: Caller, in_reply_to: str | None) -> Cau
 
 
 def concerns(message: Message, session: SessionId) -> bool:
-    return session in (message.sender, message.recipient) and message.intent is not Intent.INPUT
+    return session in parties_of(message) and message.intent is not Intent.INPUT
+
+
+def parties_of(message: Message) -> tuple[SessionId, ...]:
+    """The sessions that may know of a message."""
+    return (message.sender,) if message.withheld else (message.sender, message.recipient)
 
 
 def unknown_message() -> Refused:

@@ -2,7 +2,7 @@
 (DESIGN §4)."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
@@ -16,6 +16,7 @@ from bridge.flow.ledger import Ledger
 from bridge.flow.proposals import Proposals
 from bridge.flow.showing import show
 from bridge.flow.work import Work
+from bridge.grant import Grant
 from bridge.ids import SYSTEM, Place
 from bridge.message import Origin
 from bridge.ports.policy import Policy
@@ -49,6 +50,10 @@ class Charter:
     def places(self) -> Sequence[Place]:
         """Where operators are asked. None where there is nobody to ask."""
         return self._proposals.places()
+
+    async def granted(self) -> frozenset[str]:
+        """The selectors by which the grants that hold name sessions."""
+        return selectors_of(await self._ledger.store.live_grants(self._ledger.clock.now()))
 
     def govern(self, policy: Policy) -> None:
         """Decides by these rules from the next decision on."""
@@ -131,6 +136,10 @@ class Charter:
             self._whole = FileState.REFUSED
 
         work.then(refuse)
+
+
+def selectors_of(grants: Iterable[Grant]) -> frozenset[str]:
+    return frozenset(each for grant in grants for each in (grant.sender, grant.recipient))
 
 
 def accepted_copy(regime: Regime) -> Copy | None:

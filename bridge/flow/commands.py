@@ -89,6 +89,12 @@ class Commands:
         try:
             if command is None:
                 raise Refused(Code.INVALID_REQUEST, f"there is no command {name[:40]}", remedy="See /help.")
+            if heard.passed_on:
+                raise Refused(
+                    Code.INVALID_REQUEST,
+                    f"a forwarded {name[:40]} is somebody else's, and not carried out",
+                    remedy="Type it yourself, if you mean it.",
+                )
             if command.operators_only and not heard.person.operator:
                 refused = Refused(Code.NOT_PERMITTED, f"{name} is for operators", remedy="Ask one of them.")
                 await record_attempt(self._ledger, _caller(heard, await self._speaker(heard)), heard.text, refused)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from bridge.caller import Caller
-from bridge.flow.causes import unknown_message
+from bridge.flow.causes import parties_of, unknown_message
 from bridge.flow.charter import Charter
 from bridge.flow.directory import Directory
 from bridge.flow.ledger import Ledger
@@ -43,7 +43,7 @@ class Insight:
 
     async def _may_see(self, caller: Caller, step: Step) -> bool:
         message = await self._ledger.store.message(step.message) if step.message else None
-        concerned = {step.session} if message is None else {message.sender, message.recipient}
+        concerned = (step.session,) if message is None else parties_of(message)
         if caller.origin is Origin.USER:
             return self._directory.profile in map(profile_of, concerned)
         return caller.session in concerned

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
-from bridge.flow.causes import mark_begun, unknown_message
+from bridge.flow.causes import concerns, mark_begun, unknown_message
 from bridge.flow.hints import Hints
 from bridge.flow.ledger import Ledger
 from bridge.flow.settlement import closing_of, settle
@@ -14,7 +14,7 @@ from bridge.flow.steering import Steering
 from bridge.flow.unheard import Unheard
 from bridge.flow.work import Work
 from bridge.ids import MessageId, SessionId, TurnId, receiver
-from bridge.message import Intent, Message, Outcome, State
+from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.trace import StepKind
 from bridge.turn import Turn
 from bridge.views import Mail, Received
@@ -73,7 +73,7 @@ class Mailbox:
             settled = []
             for ident in dict.fromkeys(message_ids):
                 message = await work.message(MessageId(ident))
-                if message is None or message.recipient != caller.session or message.intent is Intent.INPUT:
+                if message is None or message.recipient != caller.session or not concerns(message, caller.session):
                     raise unknown_message()
                 if message.state is State.SETTLED:
                     continue
@@ -90,9 +90,13 @@ class Mailbox:
 
         return await self._ledger.do_as(caller, body)
 
-    async def view(self, session: SessionId) -> list[Mail]:
-        """What is unsettled, without reading it."""
-        return [mail(message) for message in await self._ledger.store.inbox(session)]
+    async def view(self, caller: Caller) -> list[Mail]:
+        """What is unsettled and has come to the session, without reading it. Only a person is shown what a person keeps
+        back from all agents."""
+        every = [one for one in await self._ledger.store.inbox(caller.session) if not one.withheld]
+        if caller.origin is not Origin.USER and (await self._ledger.regime()).paused:
+            every = [one for one in every if one.from_person or one.state is not State.QUEUED]
+        return [mail(message) for message in every]
 
     async def take(self, caller: Caller) -> list[Mail]:
         """Leases all that waits for a session whose agent the bridge does not run. What was taken before and
@@ -113,13 +117,13 @@ class Mailbox:
 
         return await self._ledger.do_as(caller, body)
 
-    async def wait(self, session: SessionId, known: Collection[str], timeout_s: float) -> list[Mail]:
+    async def wait(self, caller: Caller, known: Collection[str], timeout_s: float) -> list[Mail]:
         """Mail whose id is not `known`, as soon as there is any; nothing after the time."""
-        with self._hints.watch_mail(session) as changed:
+        with self._hints.watch_mail(caller.session) as changed:
             try:
                 async with asyncio.timeout(timeout_s):
                     while True:
-                        fresh = [one for one in await self.view(session) if one.message_id not in known]
+                        fresh = [one for one in await self.view(caller) if one.message_id not in known]
                         if fresh:
                             return fresh
                         await changed.wait()

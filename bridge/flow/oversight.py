@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Never
 
 from bridge import wording
 from bridge.admission import verbs_of
@@ -91,6 +91,12 @@ class Oversight:
         await self._person(caller, f"{effect} {sender[:80]} {recipient[:80]}")
         if (conversation is not None) != (scope is Scope.CONVERSATION):
             raise Refused(Code.INVALID_REQUEST, "a conversation goes with the scope conversation, and with no other")
+        if life_s is not None and not life_s > 0:
+            raise Refused(
+                Code.INVALID_REQUEST,
+                "a grant holds for more than no time",
+                remedy="Leave the time out, and take it back later.",
+            )
         denied: Mapping[Verb, str] = {}
         if scope is not Scope.ALWAYS:
             one, other = [await self._named(name) for name in (sender, recipient)]
@@ -140,11 +146,8 @@ class Oversight:
         await self._person(caller, f"revoke {ident[:60]}")
         grant = await self._ledger.store.grant(GrantId(ident))
         if grant is not None and grant.effect is Effect.DENY and self._must_wait(caller):
-            raise Refused(
-                Code.NOT_PERMITTED,
-                "what was forbidden is allowed again by an operator in a chat only",
-                remedy=f"There: /policy revoke {ident}",
-            )
+            reason = "what was forbidden is allowed again by an operator in a chat only"
+            await self._refuse(caller, f"revoke {ident}", reason)
         return _granted(await self._grants.revoke(caller, ident))
 
     # What holds
@@ -167,10 +170,19 @@ class Oversight:
         return await self._ledger.do(lambda work: _pause(work, caller))
 
     async def resume(self, caller: Caller) -> RegimeView:
+        """That agents reach each other again widens, whoever has paused them."""
         await self._person(caller, "resume")
+        if self._must_wait(caller) and (await self._ledger.regime()).paused:
+            await self._refuse(caller, "resume", "what was paused is resumed by an operator in a chat only")
         view = await self._ledger.do(lambda work: _resume(work, caller))
-        for session in await self._ledger.store.waiting_sessions():
-            self._ledger.wake.lane(session)
+        store, wake = self._ledger.store, self._ledger.wake
+        for session in await store.waiting_sessions():
+            wake.lane(session)
+        for session in await store.unsettled():
+            wake.mail(session)
+            for message in await store.queue(session):
+                if message.in_reply_to is not None:
+                    wake.closed(message.in_reply_to)
         return view
 
     # The audit
@@ -195,7 +207,10 @@ class Oversight:
         if caller.origin is Origin.USER and caller.operator:
             return
         who = "only an operator may do this" if caller.origin is Origin.USER else "only a person may do this"
-        refused = Refused(Code.NOT_PERMITTED, who, remedy="Type it in a terminal of your own, or ask an operator.")
+        await self._refuse(caller, what, who, remedy="Type it in a terminal of your own, or ask an operator.")
+
+    async def _refuse(self, caller: Caller, what: str, reason: str, *, remedy: str | None = None) -> Never:
+        refused = Refused(Code.NOT_PERMITTED, reason, remedy=remedy or f"There: /policy {what}")
         await record_attempt(self._ledger, caller, what, refused)
         raise refused
 

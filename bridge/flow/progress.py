@@ -46,5 +46,5 @@ class Progress:
         if self._tool:
             lines.append(f"tool: {wording.short(self._tool, 100)}")
         if self._said.strip():
-            lines.append(wording.short(self._said, 300))
+            lines.append(wording.set_in(self._said, 300))
         await show(work, f"progress:{turn.id}", turn.place, PostKind.PROGRESS, "\n".join(lines), session=turn.session)

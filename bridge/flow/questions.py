@@ -13,7 +13,7 @@ from bridge.flow.ledger import Ledger
 from bridge.flow.showing import show
 from bridge.flow.terms import BEHIND, terms_of
 from bridge.flow.work import Work
-from bridge.ids import Place, TurnId, handle_of
+from bridge.ids import Place, TurnId
 from bridge.ports.runtime import Option, Question
 from bridge.post import Button, PostKind
 from bridge.turn import Turn
@@ -38,18 +38,16 @@ class Questions:
         they deny it, or nobody answers in time, the place is told why."""
         terms = await self._ledger.surely(lambda work: terms_of(work, turn, question))
         tell = partial(self._telling, turn, terms.place)
-        name = handle_of(turn.session)
-        title = wording.short(question.title, 300)
         ident = self._ledger.ids.new()
         if terms.denied is not None:
-            said = f"{name} asked for permission: {title}\n· denied: {terms.denied}"
-            await self._ledger.surely(tell(said, ident))
+            said = wording.permission_asked(turn.session, question.title, denied=True)
+            await self._ledger.surely(tell(f"{said}\n· denied: {terms.denied}", ident))
             return None
         options = terms.options(question)
         entry = _Open(turn.id, options, asyncio.get_running_loop().create_future())
         self._open[ident] = entry
         buttons = [Button(option.label[:40], f"answer:{ident}:{number}") for number, option in enumerate(options)]
-        asked = f"{name} asks for permission: {title}" + (f"\n· {BEHIND}" if terms.by_peer else "")
+        asked = wording.permission_asked(turn.session, question.title) + (f"\n· {BEHIND}" if terms.by_peer else "")
         try:
             await self._ledger.surely(tell(asked, ident, buttons))
             if not await self._decided(entry):

@@ -9,7 +9,7 @@ from bridge.admission import text_shape
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.flow.admission import Admission
-from bridge.flow.causes import mark_begun, unknown_message
+from bridge.flow.causes import concerns, mark_begun, unknown_message
 from bridge.flow.hints import Hints
 from bridge.flow.ledger import Ledger
 from bridge.flow.mailbox import holder, read
@@ -17,7 +17,7 @@ from bridge.flow.settlement import answer, answer_late, close, decided, pending,
 from bridge.flow.waits import Waits
 from bridge.flow.work import Work
 from bridge.ids import MessageId, SessionId, address, profile_of
-from bridge.message import Intent, Message, Outcome, State
+from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.request import NO_REPLY_TEXT, Answer, Request
 from bridge.views import AnswerView, Receipt, ReplyView, Send
 
@@ -132,10 +132,13 @@ class Replies:
         work = Work(self._ledger)
         message = await _sent_by(work, caller, message_id)
         request = await work.request(message.id)
-        reply = None
+        reply, answered = None, request.state if request else Answer.NO_REPLY
         closing_id = (request.late or request.closing) if request else None
         closing = await work.message(closing_id) if closing_id else None
-        if closing is not None and closing.intent is Intent.REPLY:
+        paused_by = await _kept_back_by(work, caller, closing)
+        if closing is not None and paused_by is not None:
+            answered = answered if closing.late else Answer.OPEN
+        elif closing is not None and closing.intent is Intent.REPLY:
             reply = ReplyView(closing.id, closing.sender, closing.text, closing.late)
         queue = await work.queue(message.recipient) if message.state is State.QUEUED else []
         waiting = [one.id for one in queue if one.wake]
@@ -143,9 +146,9 @@ class Replies:
             message_id=message.id,
             conversation_id=message.conversation,
             state=message.state,
-            answer=request.state if request else Answer.NO_REPLY,
+            answer=answered,
             reply=reply,
-            reason=request.reason if request and not request.open else await _held_up(work, message),
+            reason=wording.all_paused(paused_by) if paused_by is not None else await _reason(work, message, request),
             position=waiting.index(message.id) + 1 if message.id in waiting else 0,
         )
 
@@ -216,8 +219,17 @@ async def _leave(work: Work, withdrawn: Request) -> None:
         await close(work, parent, Answer.FAILED, reason="what was asked on its behalf has been withdrawn")
 
 
-async def _held_up(work: Work, message: Message) -> str | None:
-    """What an open question waits for, beside its turn in the line."""
+async def _kept_back_by(work: Work, caller: Caller, closing: Message | None) -> str | None:
+    """Who has paused all traffic between agents, where that keeps an answer from whoever asks for it."""
+    if closing is None or closing.intent is not Intent.REPLY or closing.state is not State.QUEUED:
+        return None
+    return (await work.regime()).paused_by if caller.origin is not Origin.USER else None
+
+
+async def _reason(work: Work, message: Message, request: Request | None) -> str | None:
+    """Why a request closed without an answer; while it is open, what it waits for, beside its turn in the line."""
+    if request is not None and not request.open:
+        return request.reason
     if message.state is State.HELD:
         return wording.HELD
     if message.state is not State.QUEUED:
@@ -230,7 +242,7 @@ async def _held_up(work: Work, message: Message) -> str | None:
 
 async def _asked_of(work: Work, caller: Caller, message_id: str) -> tuple[Message, Request]:
     message = await work.message(MessageId(message_id))
-    if message is None or message.recipient != caller.session or message.intent is Intent.INPUT:
+    if message is None or message.recipient != caller.session or not concerns(message, caller.session):
         raise unknown_message()
     request = await work.request(message.id)
     if request is None:

@@ -53,7 +53,7 @@ async def settle(
             await close(work, request, _CLOSES_AS[outcome], reason=reason, by_asker=by_sender)
     elif message.intent is Intent.INPUT:
         if outcome is not Outcome.CANCELLED:
-            text = f"Not done ({outcome}): {reason or 'no reason is known'}\n{wording.short(message.text, 200)}"
+            text = wording.input_ended(message, outcome, reason)
             await show(work, f"settled:{message.id}", message.place, PostKind.NOTICE, text, message=message.id)
     elif (of := await closing_of(work, message)) is not None:
         await _fail_parent(work, of, f"the closing of {of.id} could not be delivered: {reason or outcome}")
@@ -192,7 +192,7 @@ async def park(work: Work, message: Message, place: Place | None, reason: str, *
 
 async def decided(work: Work, message: Message, what: str) -> None:
     """Revises what asked about a parked message: there is nothing to press any more."""
-    await revise(work, f"parked:{message.id}:{message.epoch}", f"{what}: {wording.short(message.text, 200)}")
+    await revise(work, f"parked:{message.id}:{message.epoch}", wording.parked_decided(message, what))
 
 
 def _wakes(asker: Session, request: Request) -> bool:

@@ -21,7 +21,8 @@ class Person:
 class Heard:
     """A person said `text` at `place`. `key` is unique for it, so that it is never handled twice.
 
-    `reply_to` is the receipt of the post that it replies to. At a `silent` place nobody is offered anything.
+    `reply_to` is the receipt of the post that it replies to. At a `silent` place nobody is offered anything. What is
+    `passed_on` was written by somebody else: it may be read, but it commands nothing.
     """
 
     place: Place
@@ -31,6 +32,7 @@ class Heard:
     title: str | None = None
     reply_to: str | None = None
     silent: bool = False
+    passed_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)

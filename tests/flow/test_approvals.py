@@ -81,6 +81,29 @@ async def _of(on: Stage, message_id: str) -> list[Verdict]:
     return [one for one in await on.store.recent_verdicts(None, 9) if one.message == message_id]
 
 
+@pytest.mark.parametrize("denied", [False, True])
+async def test_what_is_held_is_in_nobodys_inbox_and_is_unknown_to_its_recipient(denied: bool) -> None:
+    asked = session("tool", agent=None, places=(room("tool"),))
+    async with stage(asked, rules=[rule("default/shell", "default/tool", ALL, Effect.ASK)]) as on:
+        held = (await on.send("tool", "let me in", wake=False)).message_id
+        if denied:
+            await on.exchange.oversight.deny(await person(on), held)
+        tool = await on.shell("tool")
+        assert await on.exchange.inbox(tool, None, take=False) == []
+        assert await on.inbox("tool") == []
+        for attempt in (
+            on.exchange.reply(tool, held, "come in"),
+            on.exchange.defer(tool, held),
+            on.exchange.ack(tool, [held]),
+            on.exchange.trace(tool, held),
+            on.send("shell", "come in", caller=tool, in_reply_to=held),
+        ):
+            with pytest.raises(Refused) as refused:
+                await attempt
+            assert refused.value.code is Code.UNKNOWN_MESSAGE
+        assert await on.exchange.trace(await on.shell(), held)
+
+
 async def test_the_next_of_the_pair_is_asked_about_again_after_an_approval_for_once() -> None:
     async with stage(CAREER, rules=ASKS) as on:
         on.agent("career", answering)

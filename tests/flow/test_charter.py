@@ -14,9 +14,11 @@ from adapters.settings.load import load
 from adapters.settings.outlook import outlook
 from adapters.settings.revisions import Revisions
 from bridge.audit import Act, ActKind
+from bridge.caller import Caller
 from bridge.decision import Verb
 from bridge.errors import Code, Refused
-from bridge.flow.charter import accepted_copy
+from bridge.flow.charter import accepted_copy, selectors_of
+from bridge.grant import Scope
 from bridge.ids import Place
 from bridge.message import Intent, Origin, Outcome, State
 from bridge.ports.chat import Pressed
@@ -26,7 +28,7 @@ from bridge.views import FileState
 from tests.fakes.chat import FakeChat
 from tests.fakes.clock import ManualClock
 from tests.fakes.runtime import FakeAgent
-from tests.flow.stage import OPERATOR, USER, Stage, stage
+from tests.flow.stage import OPERATOR, USER, Stage, ident, stage
 
 OFFICE = "room:office"
 ASKED = "would let agents do more"
@@ -69,7 +71,8 @@ class Office:
         file = load(self.home, {})
         copy = accepted_copy(await self.store.regime())
         accepted = Guarded.from_json(copy) if copy is not None else None
-        view = outlook(file, accepted, ask=bool(self.chat.reports()))
+        granted = selectors_of(await self.store.live_grants(self.clock.now()))
+        view = outlook(file, accepted, ask=bool(self.chat.reports()), granted=granted)
         sessions = view.settings.sessions
         async with stage(*sessions, store=self.store, chat=self.chat, clock=self.clock) as on:
             on.exchange.charter.govern(view.policy)
@@ -326,3 +329,23 @@ async def test_people_are_told_that_not_all_of_the_file_holds(office: Office) ->
         await office.on.press("office", "Accept")
         assert await state() is FileState.HOLDS
         assert "waits" not in await said()
+
+
+@pytest.mark.parametrize("restart", [False, True])
+async def test_a_session_gives_itself_no_label_that_a_grant_names(office: Office, restart: bool) -> None:
+    labelled = SESSIONS.replace('[sessions.tool]\nkind = "shell"', '[sessions.tool]\nkind = "shell"\ntags = ["office"]')
+    async with office.runs("") as on:
+        operator = Caller(ident("tool"), Origin.USER, place=Place(OFFICE), person=OPERATOR.id, operator=True)
+        await on.exchange.oversight.grant(operator, "tag:office", "default/career", [Verb.SEND], Scope.ALWAYS)
+        assert not await office.permitted()
+        (office.home / "tieline.toml").write_text(labelled)
+        if not restart:
+            await office.revisions.reload()
+            await office.chat.seen(OFFICE, "default/tool: tag:office is new or gone there")
+            assert not await office.permitted()
+    async with office.runs():
+        await office.chat.seen(OFFICE, "default/tool: tag:office is new or gone there")
+        assert not await office.permitted()
+        await office.on.press("office", "Accept")
+        await office.revisions.reload()
+        assert await office.permitted()

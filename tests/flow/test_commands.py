@@ -7,6 +7,7 @@ import pytest
 from bridge.decision import Effect, Verb
 from bridge.limits import Limits
 from bridge.message import Origin, Outcome
+from bridge.ports.chat import Heard
 from bridge.ports.runtime import Prompt, Result
 from bridge.request import Answer
 from bridge.turn import Failure, FailureKind
@@ -240,3 +241,20 @@ async def test_the_origin_of_a_persons_handoff_is_recorded_with_the_person() -> 
         await on.quiet()
         assert (await on.message(key.message)).outcome is Outcome.ACKED
         assert (await on.request(key.message)).state is Answer.ANSWERED
+
+
+@pytest.mark.parametrize("text", ["/stop all", "/allow desk", "/policy pause", "/handoff desk hello", "/sessions"])
+async def test_a_command_that_somebody_else_has_written_is_not_carried_out(text: str) -> None:
+    async with stage(session("desk"), session("career")) as on:
+        await on.exchange.inbound.hear(Heard(room("career"), OPERATOR, text, "room:career:1", passed_on=True))
+        told = await on.chat.seen(room("career"), "is somebody else's, and not carried out")
+        assert "Type it yourself" in told.text
+        assert [post.text for post in on.chat.posts.values()] == [told.text]
+        assert not (await on.store.regime()).paused
+
+
+async def test_words_that_somebody_else_has_written_are_still_read() -> None:
+    async with stage(session("career")) as on:
+        await on.exchange.inbound.hear(Heard(room("career"), OPERATOR, "see this", "room:career:1", passed_on=True))
+        await on.quiet()
+        assert on.runtime.prompts

@@ -1,5 +1,7 @@
 """What people grant while the bridge runs holds at once, ends by itself, and can be taken back (DESIGN §4)."""
 
+import asyncio
+
 import pytest
 
 from bridge.audit import Act, ActKind
@@ -9,6 +11,8 @@ from bridge.errors import Code, Refused
 from bridge.grant import Scope
 from bridge.message import Intent, Origin, State
 from bridge.ports.runtime import Prompt
+from bridge.request import Answer
+from bridge.views import Send
 from tests.fakes.runtime import FakeAgent
 from tests.flow.stage import ALL, OPERATOR, USER, Stage, ident, room, rule, session, stage
 
@@ -65,6 +69,25 @@ async def test_it_ends_by_itself() -> None:
         await on.send("career", "in time", wake=False)
         await on.clock.advance(1)
         assert (await on.refused("career")).code is Code.UNKNOWN_SESSION
+
+
+@pytest.mark.parametrize("life_s", [0.0, -1.0])
+async def test_one_that_would_never_hold_is_refused(life_s: float) -> None:
+    async with stage(DESK, CAREER, confirm_in_chat=False) as on:
+        with pytest.raises(Refused) as refused:
+            await on.exchange.oversight.grant(await person(on), "shell", "career", ALL, Scope.PAIR, life_s=life_s)
+        assert refused.value.code is Code.INVALID_REQUEST
+
+
+async def test_one_that_ends_beyond_all_calendars_can_be_listed_and_taken_back() -> None:
+    async with stage(DESK, CAREER) as on:
+        await on.say("career", "/allow desk for 1e300d")
+        await on.chat.seen(room("career"), "until 9999-01-01 00:00 UTC")
+        await on.say("career", "/policy")
+        await on.chat.seen(room("career"), "default/desk may")
+        (grant,) = await on.exchange.oversight.grants(await person(on))
+        await on.say("career", f"/policy revoke {grant.id}")
+        await on.chat.seen(room("career"), "Revoked:")
 
 
 async def test_one_for_once_is_used_up_by_the_message_that_it_admits() -> None:
@@ -311,9 +334,21 @@ async def test_a_pause_survives_a_restart() -> None:
         receipt = await on.send("career", "waits")
         await on.quiet()
         assert (await on.message(receipt.message_id)).state is State.QUEUED
-        await on.exchange.oversight.resume(await person(on))
+        await on.say("desk", "/policy resume")
         await on.quiet()
         assert on.runtime.prompts
+
+
+async def test_a_terminal_does_not_end_a_pause_where_there_is_a_chat() -> None:
+    async with stage(DESK) as on:
+        await on.exchange.oversight.pause(await person(on))
+        with pytest.raises(Refused) as refused:
+            await on.exchange.oversight.resume(await person(on))
+        assert (refused.value.code, refused.value.remedy) == (Code.NOT_PERMITTED, "There: /policy resume")
+        assert await acts(on) == [ActKind.PAUSED, ActKind.REFUSED]
+        await on.say("desk", "/policy resume")
+        assert not (await on.store.regime()).paused
+        assert not (await on.exchange.oversight.resume(await person(on))).paused  # nothing is undone by it
 
 
 async def test_what_a_pause_holds_back_from_a_terminal_comes_after_it() -> None:
@@ -323,8 +358,55 @@ async def test_what_a_pause_holds_back_from_a_terminal_comes_after_it() -> None:
         await on.send("tool", "for the terminal", wake=False)
         assert (await on.exchange.receive(tool, 9)).messages == ()
         assert await on.exchange.inbox(tool, None, take=True) == []
-        await on.exchange.oversight.resume(await person(on))
+        await on.say("desk", "/policy resume")
         assert [mail.text for mail in (await on.exchange.receive(tool, 9)).messages] == ["for the terminal"]
+
+
+async def test_nothing_is_read_past_a_pause_but_by_people() -> None:
+    async with stage(DESK, session("tool", agent=None)) as on:
+        tool = await on.shell("tool")
+        await on.exchange.oversight.pause(await person(on))
+        await on.send("tool", "for the terminal", wake=False)
+        assert await on.exchange.inbox(tool, None, take=False) == []
+        assert await on.exchange.wait_inbox(tool, None, set(), 0) == []
+        assert [mail.text for mail in await on.inbox("tool")] == ["for the terminal"]
+        follows = asyncio.create_task(on.exchange.wait_inbox(tool, None, set(), 60))
+        await on.quiet()
+        await on.say("desk", "/policy resume")
+        assert [mail.text for mail in await follows] == ["for the terminal"]
+
+
+async def test_who_waits_for_an_answer_gets_it_after_a_pause() -> None:
+    async with stage(DESK, session("tool", agent=None)) as on:
+        tool, asker = await on.shell("tool"), await on.shell()
+        waits = asyncio.create_task(on.exchange.ask(asker, Send("tool", "and?"), 60))
+        await on.quiet()
+        (mail,) = await on.exchange.inbox(tool, None, take=True)
+        await on.exchange.oversight.pause(await person(on))
+        await on.exchange.reply(tool, mail.message_id, "it is done")
+        await on.quiet()
+        assert not waits.done()
+        looked = await on.exchange.answer(asker, mail.message_id, 0)
+        assert (looked.answer, looked.reply) == (Answer.OPEN, None)
+        assert looked.reason == "all traffic between agents is paused by shell"
+        told = await on.exchange.answer(await person(on), mail.message_id, 0)
+        assert told.reply is not None
+        await on.say("desk", "/policy resume")
+        view = await waits
+        assert view.reply is not None
+        assert view.reply.text == "it is done"
+
+
+async def test_a_late_answer_is_not_read_past_a_pause_either() -> None:
+    async with stage(DESK, session("tool", agent=None)) as on:
+        tool, asker = await on.shell("tool"), await on.shell()
+        sent = await on.send("tool", "and?", caller=asker)
+        (mail,) = await on.exchange.inbox(tool, None, take=True)
+        await on.exchange.cancel(asker, sent.message_id)
+        await on.exchange.oversight.pause(await person(on))
+        await on.exchange.reply(tool, mail.message_id, "late")
+        looked = await on.exchange.answer(asker, sent.message_id, 0)
+        assert (looked.answer, looked.reply) == (Answer.CANCELLED, None)
 
 
 # The audit

@@ -1,6 +1,7 @@
 """What new rules permit beyond earlier ones, and what two policies permit together."""
 
 from itertools import product
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -152,3 +153,13 @@ def test_the_reason_says_that_the_first_policy_is_stricter() -> None:
     both = Stricter(Rules([]), Rules([one("default/a", "default/b")]), because="more waits for an operator")
     assert both.decide(WORLD[0], WORLD[1], Verb.SEND, NOW).reason.endswith("is missing; more waits for an operator")
     assert "waits" not in both.decide(WORLD[1], WORLD[0], Verb.SEND, NOW).reason
+
+
+def test_thousands_of_rules_at_once_hold_up_nothing() -> None:
+    def of(letter: str) -> list[Rule]:
+        effects = (Effect.ALLOW, Effect.ASK, Effect.DENY)
+        return [one(f"default/{letter}{rank}", "default/*", effect=effects[rank % 3]) for rank in range(3_000)]
+
+    began = process_time()
+    assert len(widened(of("a"), of("b"))) == 3_000
+    assert process_time() - began < 5

@@ -26,6 +26,7 @@ UNREADABLE = {
     "text as boolean": b'{"to": "career", "text": "x", "wake": "yes"}',
     "missing field": b'{"to": "career"}',
     "unknown field": b'{"to": "career", "text": "x", "origin": "user"}',
+    "unknown field with a huge name": b'{"to": "career", "text": "x", "' + b"k" * 100_000 + b'": 1}',
     "unknown intent": b'{"to": "career", "text": "x", "intent": "reply"}',
     "half a character": b'{"to": "career", "text": "\\ud800"}',
     "a NUL": b'{"to": "career", "text": "x\\u0000"}',
@@ -40,6 +41,7 @@ async def test_what_cannot_be_read_is_an_invalid_request(home: Path, exchange: M
     status, answer = await http(home, "POST", "/v1/send", body)
     assert (status, answer["error"]["code"]) == (400, "invalid_request")
     assert set(answer["error"]) == {"code", "reason", "rule", "remedy"}
+    assert len(answer["error"]["reason"]) < 1_000
     assert exchange.sends == []
 
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from adapters.settings.guarded import Guarded, guarded, restricted, widening
+from adapters.settings.model import PeerText
 from adapters.settings.outlook import outlook
 from bridge.decision import Circumstances, Effect, Party, Verb
 from bridge.ids import SessionId
@@ -72,6 +73,20 @@ def test_a_copy_comes_back_from_json_as_it_was_but_for_the_names_of_rules(loaded
         ),
         ('"--a b"', '"--c"', ["agents.desk: runs desk --c instead of desk '--a b'"]),
         ("[sessions", '[agents.more]\ncommand = ["more"]\n[sessions', ["agents.more: runs more"]),
+        (
+            '"--a b"]',
+            '"--a b"]\nenv = { PATH = "/tmp/other" }\nenv_pass = ["SECRET"]\npeer_text = "embed"',
+            [
+                "agents.desk: its env is another one (PATH)",
+                "agents.desk: gets SECRET of the bridge's environment",
+                "agents.desk: peer_text is embed: what peers write stands among its user's words",
+            ],
+        ),
+        (
+            "[sessions",
+            '[agents.more]\ncommand = ["more"]\nenv = { A = "b" }\n[sessions',
+            ["agents.more: runs more", "agents.more: its env is another one (A)"],
+        ),
         ('"send", "ask"', '"send", "ask", "wake"', ["ask a person about wake: default/front → default/*"]),
         ('effect = "ask"', 'effect = "deny"', []),
     ],
@@ -106,6 +121,34 @@ def test_until_it_is_accepted_the_old_people_chats_url_and_commands_hold(loaded:
     assert narrowed.telegram.base_url == "https://one.example/bot"
     assert {name: agent.command for name, agent in narrowed.agents.items()} == {"desk": ("desk", "--a b")}
     assert [name for name in widening(accepted, guarded(narrowed)) if not name.startswith("ask")] == []
+
+
+def test_until_it_is_accepted_an_agent_gets_nothing_more_and_a_session_keeps_its_agent(loaded: Load) -> None:
+    file = FILE.replace("[sessions", '[agents.bold]\ncommand = ["bold"]\nenv_pass = ["A"]\n[sessions')
+    accepted = Guarded.from_json(json.loads(json.dumps(guarded(loaded(file)).to_json())))
+    wide = file.replace('env_pass = ["A"]', 'env_pass = ["A", "B"]\npeer_text = "embed"').replace(
+        'agent = "desk"', 'agent = "bold"'
+    )
+    assert widening(accepted, guarded(loaded(wide))) == [
+        "agents.bold: gets B of the bridge's environment",
+        "agents.bold: peer_text is embed: what peers write stands among its user's words",
+        "default/front: its agent is bold instead of desk",
+    ]
+    held = restricted(loaded(wide), accepted)
+    assert (held.agents["bold"].env_pass, held.agents["bold"].peer_text) == (("A",), PeerText.PULL)
+    assert [session.agent for session in held.sessions] == ["desk"]
+    assert widening(guarded(loaded(wide)), accepted) == ["default/front: its agent is desk instead of bold"]
+    other = file.replace('command = ["bold"]', 'command = ["bold"]\nenv = { PATH = "/tmp/other" }')
+    assert restricted(loaded(other), accepted).agents.keys() == {"desk"}
+    assert "/tmp/other" not in json.dumps(guarded(loaded(other)).to_json())
+
+
+def test_of_a_copy_that_says_nothing_of_it_nothing_is_wider(loaded: Load) -> None:
+    copy = guarded(loaded(FILE)).to_json()
+    del copy["surroundings"], copy["agents"]
+    more = FILE.replace('"--a b"]', '"--a b"]\nenv_pass = ["A"]')
+    assert widening(Guarded.from_json(copy), guarded(loaded(more))) == []
+    assert restricted(loaded(more), Guarded.from_json(copy)).agents["desk"].env_pass == ("A",)
 
 
 def test_who_decides_now_decides_about_those_who_would_replace_them(loaded: Load) -> None:
@@ -186,3 +229,25 @@ def test_a_terminals_word_is_not_enough_before_an_operator_has_said_so(loaded: L
     assert "confirm_in_chat" in line
     assert restricted(loaded(after), accepted).confirm_in_chat
     assert widening(guarded(loaded(after)), accepted) == []
+
+
+def test_to_leave_a_session_out_and_put_it_back_widens_nothing_unasked(loaded: Load) -> None:
+    strict = WITHOUT_PERMISSION + '\ntags = ["kept-out"]'
+    denied = '[[policy.rules]]\nfrom = "tag:kept-out"\nto = "*"\nverbs = "send"\neffect = "deny"\n'
+    file = FILE + denied
+    first = outlook(loaded(file.replace('agent = "desk"', strict)), None, ask=True).wanted
+    left_out = outlook(loaded(file.replace('[sessions.front]\nagent = "desk"\n', "")), first, ask=True)
+    assert left_out.waiting == ()
+    held = Guarded.from_json(json.loads(json.dumps(left_out.wanted.to_json())))
+    put_back = outlook(loaded(file), held, ask=True)
+    assert put_back.waiting == (
+        "default/front: peer_tools is ask instead of deny",
+        "default/front: peer_mode is none instead of plan",
+        "default/front: tag:kept-out is new or gone there",
+    )
+    (session,) = put_back.settings.sessions
+    assert (session.habits.peer_tools, session.habits.peer_mode, session.tags) == (
+        PeerTools.DENY,
+        "plan",
+        ("kept-out",),
+    )

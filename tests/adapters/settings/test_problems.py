@@ -22,6 +22,12 @@ SECRET = "123456:open-sesame-now"
         ("[limits]\ndepth = 1.5", "tieline.toml:2: limits.depth should be a whole number; write it without a fraction"),
         ("[limits]\nlease_s = inf", "tieline.toml:2: limits.lease_s should be a finite number; "),
         ("[limits]\nlease_s = nan", "tieline.toml:2: limits.lease_s should be "),
+        (
+            "[limits]\nlease_s = 1e300",
+            "tieline.toml:2: limits.lease_s is out of all bounds; write a number of at most ",
+        ),
+        (f"[limits]\ninbox = {10**24}", "tieline.toml:2: limits.inbox is out of all bounds; "),
+        (f"[store]\nretention_days = {10**400}", "tieline.toml:2: store.retention_days is out of all bounds; "),
         ("limits = 3", "tieline.toml:1: limits should be a table; "),
         ("profile = 'My Profile'", "tieline.toml:1: profile 'My Profile' is no name; use 1 to 63 of a-z, "),
         ("profile = 3", "tieline.toml:1: profile should be text; put it in quotes"),
@@ -47,6 +53,7 @@ def test_of_plain_keys(text: str, expected: str, problems: Problems) -> None:
         ("token = '1:a'\ntoken_file = 'x'", "tieline.toml:3: telegram.token_file is there beside token; "),
         ("token = '1:a'\noperators = ['me']", "tieline.toml:3: telegram.operators[0] should be a number; "),
         ("token = '1:a'\noperators = [-5]", "tieline.toml:3: telegram.operators[0] should be more than 0; "),
+        (f"token = '1:a'\noperators = [{10**24}]", "tieline.toml:3: telegram.operators[0] is out of all bounds; "),
         ("token = '1:a'\noperators = 5", "tieline.toml:3: telegram.operators should be a list; "),
         ("token = '1:a'\nbase_url = 'x'", "tieline.toml:3: telegram.base_url should be a URL; "),
         ("token = '1:a'\noperater = [1]", "tieline.toml:3: unknown setting telegram.operater; did you mean operators?"),
@@ -124,6 +131,7 @@ def test_of_sessions(text: str, expected: str, problems: Problems) -> None:
     [
         ("busy = 'queues'", "busy has the unknown way 'queues'; did you mean queue?"),
         ("inbox_limit = 0", "inbox_limit should be more than 0; write a greater number"),
+        (f"inbox_limit = {10**24}", "inbox_limit is out of all bounds; write a number of at most 9007199254740992"),
         ("max_chars = 'many'", "max_chars should be a number; write it without quotes"),
         ("reply_wake = 1", "reply_wake should be true or false; write one of these, without quotes"),
         ("peer_tools = 'allow'", "peer_tools has the unknown way 'allow'; use one of ask, deny, inherit"),

@@ -46,6 +46,15 @@ async def test_a_topic_is_a_place(api: BotApi, clock: FlyingClock, intake: Remem
     )
 
 
+async def test_what_a_person_passes_on_is_told_from_the_persons_own_words(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    api.say("/policy resume", chat=FORUM, thread=DESK, user=OPERATOR, forwarded_from=STRANGER)
+    api.say("/policy resume", chat=FORUM, thread=DESK, user=OPERATOR, via_bot=True)
+    api.say("/policy resume", chat=FORUM, thread=DESK, user=OPERATOR)
+    assert [said.passed_on for said in await heard(api, clock, intake)] == [True, True, False]
+
+
 async def test_general_is_a_silent_place(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
     api.say("to all", chat=FORUM, user=USER)
     (said,) = await heard(api, clock, intake)

@@ -126,6 +126,8 @@ class BotApi:
         caption: str | None = None,
         bot: bool = False,
         anonymous: bool = False,
+        forwarded_from: int | None = None,
+        via_bot: bool = False,
     ) -> int:
         """A message arrives; returns its id. Without `chat` it is said in the private chat with that user.
 
@@ -138,6 +140,11 @@ class BotApi:
         room = self._world.rooms[chat]
         sender = ANONYMOUS if anonymous else self._user(user, bot=bot)
         content: Json = {} if text is None else {"text": text}
+        if forwarded_from is not None:
+            writer = self._user(forwarded_from, bot=False)
+            content["forward_origin"] = {"type": "user", "date": 1, "sender_user": writer}
+        if via_bot:
+            content["via_bot"] = self._user(999, bot=True)
         if caption is not None:
             photo = {"file_id": "photo", "file_unique_id": "photo", "width": 90, "height": 90}
             content |= {"caption": caption, "photo": [photo]}

@@ -1,0 +1,62 @@
+"""What an agent is started with beside its command: it decides as much what runs, and what of the bridge's it gets."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any
+
+from adapters.settings.model import AgentSettings, PeerText
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """`env` is a digest, for its values may be secrets; `variables` are their names. `embeds` says that what peers
+    write stands among its user's words."""
+
+    env: str = sha256(b"{}").hexdigest()
+    variables: tuple[str, ...] = ()
+    env_pass: frozenset[str] = frozenset()
+    embeds: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "env": self.env,
+            "variables": list(self.variables),
+            "env_pass": sorted(self.env_pass),
+            "embeds": self.embeds,
+        }
+
+    @classmethod
+    def from_json(cls, copy: Mapping[str, Any]) -> "Surroundings":
+        return cls(copy["env"], tuple(copy["variables"]), frozenset(copy["env_pass"]), copy["embeds"])
+
+
+def surroundings(agent: AgentSettings) -> Surroundings:
+    return Surroundings(
+        env=sha256(json.dumps(dict(sorted(agent.env.items()))).encode("utf-8", "surrogatepass")).hexdigest(),
+        variables=tuple(sorted(agent.env)),
+        env_pass=frozenset(agent.env_pass),
+        embeds=agent.peer_text is PeerText.EMBED,
+    )
+
+
+def wider(accepted: Surroundings, wanted: Surroundings) -> Iterator[str]:
+    """A line each for people. Of what is set for an agent any may decide which program runs, and none is harmless."""
+    if wanted.env != accepted.env:
+        yield f"its env is another one ({', '.join(wanted.variables) or 'empty'})"
+    if passed := sorted(wanted.env_pass - accepted.env_pass):
+        yield f"gets {', '.join(passed)} of the bridge's environment"
+    if wanted.embeds and not accepted.embeds:
+        yield f"peer_text is {PeerText.EMBED.value}: what peers write stands among its user's words"
+
+
+def held_to(agent: AgentSettings, accepted: Surroundings) -> AgentSettings | None:
+    """The agent with no more than was accepted. None where that cannot be told any more."""
+    if surroundings(agent).env != accepted.env:
+        return None
+    return replace(
+        agent,
+        env_pass=tuple(name for name in agent.env_pass if name in accepted.env_pass),
+        peer_text=agent.peer_text if accepted.embeds else PeerText.PULL,
+    )
