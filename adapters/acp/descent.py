@@ -7,8 +7,9 @@ but only root can raise it. A terminal whose limit was lowered otherwise is take
 then, and nobody is admitted. A bridge that an agent has started bears the mark itself, and so does all around it.
 
 Within one uid this is a fence and no wall. An agent can still have others start processes for it, which are not its own
-(cron, `systemd-run`, ssh to the same machine, a person's tmux), trace a person's shell where the system allows it, or
-change the bridge's files; as root it can raise the limit. Who must be kept from that needs a user of its own.
+(cron, `systemd-run`, ssh to the same machine, a person's tmux), trace a person's shell where the system allows it,
+start the bridge again below an even limit of its own, or change the bridge's files; as root it can raise the limit. Who
+must be kept from that needs a user of its own.
 """
 
 import sys

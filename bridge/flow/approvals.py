@@ -49,8 +49,8 @@ class Approvals:
 
     async def waiting(self) -> list[Message]:
         """The held messages to sessions of the profile, by id."""
-        held = await self._ledger.store.held()
-        return [message for message in held if profile_of(message.recipient) == self._profile]
+        held, now = await self._ledger.store.held(), self._ledger.clock.now()
+        return [one for one in held if profile_of(one.recipient) == self._profile and now < one.expires_at]
 
     async def approve(self, by: Caller, message_id: str, scope: Scope, *, with_earlier: bool = False) -> Decided:
         """Lets a held message go; `with_earlier` also those of the pair that are held since before it. What the rules

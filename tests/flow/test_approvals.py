@@ -242,6 +242,8 @@ async def test_what_has_outlived_its_hold_is_not_approved_though_nobody_has_look
         on.clock.jump(30)
         second = await on.send("career", "and this?", wake=False)
         on.clock.jump(30)
+        listed = await on.exchange.oversight.approvals(await person(on))
+        assert [one.message_id for one in listed] == [second.message_id]
         said = await on.exchange.inbound.press(Pressed(PLACE, Person("room:1", "Olga", operator=True), pressed))
         assert said == "This has expired: nobody had decided in time."
         assert (await on.message(first.message_id)).outcome is Outcome.EXPIRED
