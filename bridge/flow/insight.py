@@ -43,10 +43,10 @@ class Insight:
 
     async def _may_see(self, caller: Caller, step: Step) -> bool:
         message = await self._ledger.store.message(step.message) if step.message else None
-        concerned = (step.session,) if message is None else parties_of(message)
         if caller.origin is Origin.USER:
+            concerned = (step.session,) if message is None else (message.sender, message.recipient)
             return self._directory.profile in map(profile_of, concerned)
-        return caller.session in concerned
+        return caller.session in ((step.session,) if message is None else parties_of(message))
 
     async def status(self, caller: Caller) -> StatusView:
         """An agent's counts are of what its session may discover (invariant 12), everybody else's of all."""

@@ -9,7 +9,7 @@ from bridge.caller import Caller
 from bridge.decision import Effect, Verb
 from bridge.errors import Code, Refused
 from bridge.ids import ConversationId, MessageId, SessionId
-from bridge.message import Intent, Message, Origin
+from bridge.message import Intent, Message, Origin, State
 from bridge.ports.runtime import Prompt
 from bridge.ports.store import Change
 from bridge.trace import Step, StepKind
@@ -207,6 +207,22 @@ async def test_a_persons_trace_ends_at_the_profile() -> None:
         await on.store.commit(Change(puts=[message], steps=[step]))
         with pytest.raises(Refused) as refused:
             await on.exchange.trace(await on.shell(origin=Origin.USER), "m")
+        assert refused.value.code is Code.UNKNOWN_MESSAGE
+
+
+async def test_a_person_sees_what_is_held_of_another_profile_before_its_recipient_does() -> None:
+    async with stage(session("desk")) as on:
+        abroad = SessionId("work/a")
+        talk = ConversationId("c")
+        held = Message(
+            MessageId("m"), abroad, ident("desk"), Intent.INFORM, "x", Origin.PEER, False, talk, 0.0, 0.0, 0.0, 9e9,
+            state=State.HELD,
+        )  # fmt: skip
+        step = Step("s", 0.0, StepKind.ACCEPTED, abroad, held.id, talk)
+        await on.store.commit(Change(puts=[held], steps=[step]))
+        assert await on.exchange.trace(await on.shell(origin=Origin.USER), "m") == [step]
+        with pytest.raises(Refused) as refused:
+            await on.exchange.trace(agent_of("desk"), "m")
         assert refused.value.code is Code.UNKNOWN_MESSAGE
 
 
