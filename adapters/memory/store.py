@@ -1,6 +1,7 @@
 """The store in dicts. It keeps nothing beyond the process."""
 
 from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
 from adapters.memory.index import GOING
@@ -327,10 +328,16 @@ class MemoryStore:
             Verdict, lambda verdict: verdict.conversation == conversation, by=lambda verdict: (verdict.at, verdict.id)
         )
 
-    async def steps(self, of: str) -> list[Step]:
-        return self._all(
-            Step, lambda step: of in (step.message, step.cause, step.conversation), by=lambda step: (step.at, step.id)
-        )
+    async def steps(self, of: str, whose: str = "*") -> list[Step]:
+        def concerned(step: Step) -> bool:
+            message = self._one(Message, step.message)
+            sides = (step.session,) if message is None else (message.sender, message.recipient)
+            return any(fnmatchcase(one, whose) for one in sides)
+
+        def wanted(step: Step) -> bool:
+            return of in (step.message, step.cause, step.conversation) and concerned(step)
+
+        return self._all(Step, wanted, by=lambda step: (step.at, step.id))
 
     def _open(self) -> Tables:
         if self._closed:

@@ -207,7 +207,13 @@ SELECT max(number) FROM updates WHERE source = :source;
 SELECT * FROM verdicts WHERE conversation = :conversation ORDER BY at, id;
 
 -- name: steps
-SELECT * FROM steps WHERE message = :of OR cause = :of OR conversation = :of ORDER BY at, id;
+SELECT steps.* FROM steps LEFT JOIN messages ON messages.id = steps.message
+WHERE (steps.message = :of OR steps.cause = :of OR steps.conversation = :of)
+    AND CASE
+        WHEN messages.id IS NULL THEN steps.session GLOB :whose
+        ELSE messages.sender GLOB :whose OR messages.recipient GLOB :whose
+    END
+ORDER BY steps.at, steps.id;
 
 -- name: recent_verdicts
 SELECT * FROM verdicts WHERE id < :before ORDER BY id DESC LIMIT :limit;

@@ -278,5 +278,5 @@ class SqliteStore:
     async def verdicts(self, conversation: ConversationId) -> list[Verdict]:
         return await self._reader.all(Verdict, "verdicts", conversation=conversation)
 
-    async def steps(self, of: str) -> list[Step]:
-        return await self._reader.all(Step, "steps", of=of)
+    async def steps(self, of: str, whose: str = "*") -> list[Step]:
+        return await self._reader.all(Step, "steps", of=of, whose=whose)

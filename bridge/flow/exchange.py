@@ -310,19 +310,12 @@ class Exchange:
     async def trace(self, caller: Caller, ident: str) -> list[Step]:
         """The steps of a message, of what it caused, or of a conversation. A person sees all of the profile,
         everybody else what the own session sent or received."""
-        steps = await self._ledger.store.steps(ident)
-        steps = [step for step in steps if await self._may_see(caller, step)]
+        whose = f"{self.directory.profile}/*" if caller.origin is Origin.USER else caller.session
+        steps = await self._ledger.store.steps(ident, whose)
         async with self._recorded(caller, f"trace {ident}"):
             if not steps:
                 raise unknown_message()
         return steps
-
-    async def _may_see(self, caller: Caller, step: Step) -> bool:
-        message = await self._ledger.store.message(step.message) if step.message else None
-        concerned = {step.session} if message is None else {message.sender, message.recipient}
-        if caller.origin is Origin.USER:
-            return self.directory.profile in map(profile_of, concerned)
-        return caller.session in concerned
 
     async def status(self, caller: Caller) -> StatusView:
         """An agent's counts are of what its session may discover (invariant 12), everybody else's of all."""

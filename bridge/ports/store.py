@@ -345,6 +345,8 @@ class Store(Protocol):
 
     async def verdicts(self, conversation: ConversationId) -> list[Verdict]: ...
 
-    async def steps(self, of: str) -> list[Step]:
-        """The steps whose message, cause or conversation is `of`, by time, then by id."""
+    async def steps(self, of: str, whose: str = "*") -> list[Step]:
+        """The steps whose message, cause or conversation is `of`, by time, then by id: of those that concern `whose`,
+        an id or `PROFILE/*`. A step concerns the sender and the recipient of its message, and without one its session.
+        """
         ...

@@ -451,6 +451,31 @@ async def test_records_come_by_time_then_id(store: Store) -> None:
     assert (await store.steps("m-2"))[0].detail == {"rule": "1", "tries": [1, {"a": None}]}
 
 
+async def test_steps_are_told_to_those_whom_they_concern(store: Store) -> None:
+    near, far = SessionId("default/desk"), SessionId("work/desk-2")
+    await store.commit(
+        Change(
+            puts=[message(id=MessageId("m-1"), sender=near, recipient=far)],
+            steps=[
+                step("s-1", session=SessionId("default/other")),
+                step("s-2", message=None, session=near),
+                step("s-3", message="m-gone", session=far),
+            ],
+        )
+    )
+    told = {
+        "*": ["s-1", "s-2", "s-3"],
+        "default/*": ["s-1", "s-2"],
+        "default/desk": ["s-1", "s-2"],
+        "work/*": ["s-1", "s-3"],
+        "work/desk-2": ["s-1", "s-3"],
+        "work/desk": [],
+        "default/other": [],
+    }
+    for whose, ids in told.items():
+        assert [one.id for one in await store.steps(TALK, whose)] == ids, whose
+
+
 async def test_a_read_sees_what_was_committed_before_it(store: Store) -> None:
     for n in range(20):
         of = SessionId(f"default/s-{n}")
