@@ -39,7 +39,8 @@ class Reader:
 
     def read(self, raw: str) -> Heard | Tapped | None:
         """None for what means nothing here: strangers, other bots, service messages, edits, media without
-        words. Raises whatever an update makes the parser raise that does not have Telegram's form."""
+        words, commands that were forwarded. Raises whatever an update makes the parser raise that does not have
+        Telegram's form."""
         update = Update.de_json(json.loads(raw), None)
         if update.callback_query is not None:
             return self._tapped(update.callback_query)
@@ -52,7 +53,7 @@ class Reader:
             return None
         person = self._person(message.from_user, message.chat)
         text = self._words(message.text or message.caption or "")
-        if person is None or not text:
+        if person is None or not text or (text.lstrip().startswith("/") and _of_others(message)):
             return None
         spot = _spot(message)
         replied = message.reply_to_message
@@ -100,6 +101,11 @@ class Reader:
         if found["bot"].lower() != self.username.lower():
             return ""
         return found["command"] + text[found.end() :]
+
+
+def _of_others(message: Message) -> bool:
+    """Whoever passes on what somebody or some bot has written says it, but gives no command by it."""
+    return message.forward_origin is not None or message.via_bot is not None
 
 
 def _spot(message: Message) -> Spot:
