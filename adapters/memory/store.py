@@ -84,6 +84,10 @@ class MemoryStore:
     async def message(self, message: MessageId) -> Message | None:
         return self._one(Message, message)
 
+    async def mail(self, message: MessageId, session: SessionId) -> Message | None:
+        found = self._one(Message, message)
+        return found if found is not None and session in (found.sender, found.recipient) else None
+
     async def key(self, sender: SessionId, key: str) -> Key | None:
         return self._one(Key, (sender, key))
 

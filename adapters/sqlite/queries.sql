@@ -19,6 +19,9 @@ SELECT * FROM bindings WHERE session = :session ORDER BY bound_at, place;
 -- name: message
 SELECT * FROM messages WHERE id = :message;
 
+-- name: mail
+SELECT * FROM messages WHERE id = :message AND :session IN (sender, recipient);
+
 -- name: key
 SELECT * FROM keys WHERE sender = :sender AND key = :key;
 

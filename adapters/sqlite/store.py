@@ -129,6 +129,9 @@ class SqliteStore:
     async def message(self, message: MessageId) -> Message | None:
         return await self._reader.one(Message, "message", message=message)
 
+    async def mail(self, message: MessageId, session: SessionId) -> Message | None:
+        return await self._reader.one(Message, "mail", message=message, session=session)
+
     async def key(self, sender: SessionId, key: str) -> Key | None:
         return await self._reader.one(Key, "key", sender=sender, key=key)
 

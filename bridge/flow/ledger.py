@@ -18,7 +18,7 @@ from bridge.errors import Code, Conflict, Refused
 from bridge.grant import Grant
 from bridge.ids import ConversationId, Ids, MessageId, NodeId, Place, PostId, SessionId, TurnId, scheme_of
 from bridge.limits import Limits
-from bridge.message import Message, State, in_line
+from bridge.message import Intent, Message, State, in_line
 from bridge.ports.chat import Chat
 from bridge.ports.clock import Clock, Randomness
 from bridge.ports.store import Change, Check, Entity, Key, Store
@@ -290,6 +290,11 @@ class Work:
     async def message(self, message: MessageId) -> Message | None:
         staged = self._puts.get(("message", message))
         return staged if isinstance(staged, Message) else await self.store.message(message)
+
+    async def mail(self, message: str, session: SessionId) -> Message | None:
+        """What the session has sent to or received from another. It takes no longer than what is not there."""
+        found = await self.store.mail(MessageId(message), session)
+        return self._staged(found) if found is not None and found.intent is not Intent.INPUT else None
 
     async def request(self, message: MessageId) -> Request | None:
         staged = self._puts.get(("request", message))

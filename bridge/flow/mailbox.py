@@ -71,8 +71,8 @@ class Mailbox:
         async def body(work: Work) -> list[str]:
             settled = []
             for ident in dict.fromkeys(message_ids):
-                message = await work.message(MessageId(ident))
-                if message is None or message.recipient != caller.session or message.intent is Intent.INPUT:
+                message = await work.mail(ident, caller.session)
+                if message is None or message.recipient != caller.session:
                     raise unknown_message()
                 if message.state is State.SETTLED:
                     continue

@@ -228,8 +228,8 @@ async def _held_up(work: Work, message: Message) -> str | None:
 
 
 async def _asked_of(work: Work, caller: Caller, message_id: str) -> tuple[Message, Request]:
-    message = await work.message(MessageId(message_id))
-    if message is None or message.recipient != caller.session or message.intent is Intent.INPUT:
+    message = await work.mail(message_id, caller.session)
+    if message is None or message.recipient != caller.session:
         raise unknown_message()
     request = await work.request(message.id)
     if request is None:
@@ -238,7 +238,7 @@ async def _asked_of(work: Work, caller: Caller, message_id: str) -> tuple[Messag
 
 
 async def _sent_by(work: Work, caller: Caller, message_id: str) -> Message:
-    message = await work.message(MessageId(message_id))
-    if message is None or message.sender != caller.session or message.intent is Intent.INPUT:
+    message = await work.mail(message_id, caller.session)
+    if message is None or message.sender != caller.session:
         raise unknown_message()
     return message

@@ -183,6 +183,10 @@ class Store(Protocol):
     # Messages
     async def message(self, message: MessageId) -> Message | None: ...
 
+    async def mail(self, message: MessageId, session: SessionId) -> Message | None:
+        """The message where that session has sent or received it: else it is not even read."""
+        ...
+
     async def key(self, sender: SessionId, key: str) -> Key | None: ...
 
     async def queue(self, session: SessionId) -> list[Message]:

@@ -476,6 +476,13 @@ async def test_steps_are_told_to_those_whom_they_concern(store: Store) -> None:
         assert [one.id for one in await store.steps(TALK, whose)] == ids, whose
 
 
+async def test_a_message_is_read_for_its_sender_and_its_recipient(store: Store) -> None:
+    await store.commit(Change(puts=[message(sender=DESK, recipient=CAREER)]))
+    found = [await store.mail(MessageId("m-1"), of) for of in (DESK, CAREER, FINANCE)]
+    assert [one is not None for one in found] == [True, True, False]
+    assert await store.mail(MessageId("m-2"), DESK) is None
+
+
 async def test_a_read_sees_what_was_committed_before_it(store: Store) -> None:
     for n in range(20):
         of = SessionId(f"default/s-{n}")
