@@ -8,7 +8,6 @@ from adapters.api.exchange import Exchange
 from adapters.api.processes import Lineage, Peer, lineage
 from bridge.caller import Caller, Descent
 from bridge.errors import Code, Refused
-from bridge.ids import SessionId, address, profile_of
 from bridge.message import Origin
 
 DescentOf = Callable[[Sequence[int]], Descent]
@@ -46,7 +45,7 @@ async def caller(exchange: Exchange, channel: Channel) -> Caller:
                 "the capability token in TIELINE_TOKEN is unknown or was revoked",
                 remedy="Start the agent's session again, or unset TIELINE_TOKEN.",
             )
-        return await _agent(exchange, channel, session)
+        return await exchange.caller(channel.name, origin=Origin.PEER, bound=session)
     if channel.peer is None:
         return await exchange.caller(channel.name, origin=Origin.PEER, bound=None)
     process, descent = await asyncio.to_thread(_looked_at, channel.peer, channel.descent_of)
@@ -58,7 +57,7 @@ async def caller(exchange: Exchange, channel: Channel) -> Caller:
         )
     session = exchange.agent_session(process.pids)
     if session is not None:
-        return await _agent(exchange, channel, session)
+        return await exchange.caller(channel.name, origin=Origin.PEER, bound=session)
     if descent is Descent.LEFT:
         raise Refused(
             Code.NOT_PERMITTED,
@@ -73,13 +72,3 @@ async def caller(exchange: Exchange, channel: Channel) -> Caller:
 def _looked_at(peer: Peer, descent_of: DescentOf) -> tuple[Lineage, Descent]:
     process = lineage(peer)
     return process, descent_of(process.pids) if process.pids else Descent.LEFT
-
-
-async def _agent(exchange: Exchange, channel: Channel, session: SessionId) -> Caller:
-    if channel.name and address(channel.name, profile_of(session)) != session:
-        raise Refused(
-            Code.NOT_PERMITTED,
-            f"this caller is {session} and can speak as no other session",
-            remedy="Leave out the session to speak as: --from and TIELINE_SESSION.",
-        )
-    return await exchange.caller(None, origin=Origin.PEER, bound=session)

@@ -155,8 +155,14 @@ class Directory:
     # Who may speak as whom
 
     async def caller(self, name: str | None, *, origin: Origin, bound: SessionId | None) -> Caller:
-        """The caller that a channel has established: `bound` by a capability, else a person (`user`), who may
-        speak as any session of the profile, or a program (`peer`), which may speak as a shell only."""
+        """The caller that a channel has established: `bound` by a capability to one session, else a person (`user`),
+        who may speak as any session of the profile, or a program (`peer`), which may speak as a shell only."""
+        if bound is not None and name and address(name, profile_of(bound)) != bound:
+            raise Refused(
+                Code.NOT_PERMITTED,
+                f"this caller is {bound} and can speak as no other session",
+                remedy="Leave out the session to speak as: --from and TIELINE_SESSION.",
+            )
         if bound is not None:
             turn = self._turns.current(bound)
             if turn is not None:

@@ -248,7 +248,7 @@ class Exchange:
     # Looking around
 
     async def caller(self, session_name: str | None, *, origin: Origin, bound: SessionId | None) -> Caller:
-        tries = Caller(SessionId(f"{self.directory.profile}/{SHELL}"), origin)
+        tries = Caller(bound or SessionId(f"{self.directory.profile}/{SHELL}"), origin, bound=bound is not None)
         async with self._recorded(tries, f"speak as {session_name}"):
             return await self.directory.caller(session_name, origin=origin, bound=bound)
 

@@ -62,6 +62,7 @@ ATTEMPTS: dict[str, Attempt] = {
     "Exchange.inbox": lambda s: s.exchange.inbox(s.agent, "career", take=True),
     "Exchange.wait_inbox": lambda s: s.exchange.wait_inbox(s.agent, "career", set(), 0),
     "Exchange.caller": lambda s: s.exchange.caller("career", origin=Origin.PEER, bound=None),
+    "Exchange.caller of an agent": lambda s: s.exchange.caller("career", origin=Origin.PEER, bound=s.agent.session),
     "Exchange.new_session": lambda s: s.exchange.new_session(s.program, "more", None, None, None, None),
     "Exchange.stop": lambda s: s.exchange.stop(s.program, "career", True),
     "Exchange.resume": lambda s: s.exchange.resume(s.program, "career"),
