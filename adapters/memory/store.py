@@ -1,6 +1,7 @@
 """The store in dicts. It keeps nothing beyond the process."""
 
 from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
 from adapters.memory.index import GOING
@@ -82,6 +83,10 @@ class MemoryStore:
     # Messages
     async def message(self, message: MessageId) -> Message | None:
         return self._one(Message, message)
+
+    async def mail(self, message: MessageId, session: SessionId) -> Message | None:
+        found = self._one(Message, message)
+        return found if found is not None and session in _may_know(found) else None
 
     async def key(self, sender: SessionId, key: str) -> Key | None:
         return self._one(Key, (sender, key))
@@ -327,10 +332,18 @@ class MemoryStore:
             Verdict, lambda verdict: verdict.conversation == conversation, by=lambda verdict: (verdict.at, verdict.id)
         )
 
-    async def steps(self, of: str) -> list[Step]:
-        return self._all(
-            Step, lambda step: of in (step.message, step.cause, step.conversation), by=lambda step: (step.at, step.id)
-        )
+    async def steps(self, of: str, whose: str = "*", *, withheld: bool = True) -> list[Step]:
+        def concerned(step: Step) -> tuple[SessionId, ...]:
+            message = self._one(Message, step.message)
+            if message is None:
+                return (step.session,)
+            return (message.sender, message.recipient) if withheld else _may_know(message)
+
+        def wanted(step: Step) -> bool:
+            of_it = of in (step.message, step.cause, step.conversation)
+            return of_it and any(fnmatchcase(one, whose) for one in concerned(step))
+
+        return self._all(Step, wanted, by=lambda step: (step.at, step.id))
 
     def _open(self) -> Tables:
         if self._closed:
@@ -353,3 +366,7 @@ class MemoryStore:
 
 def _is_unsettled_mail(message: Message) -> bool:
     return message.state is not State.SETTLED and message.intent is not Intent.INPUT
+
+
+def _may_know(message: Message) -> tuple[SessionId, ...]:
+    return (message.sender,) if message.withheld else (message.sender, message.recipient)

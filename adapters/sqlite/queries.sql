@@ -19,6 +19,10 @@ SELECT * FROM bindings WHERE session = :session ORDER BY bound_at, place;
 -- name: message
 SELECT * FROM messages WHERE id = :message;
 
+-- name: mail
+SELECT * FROM messages WHERE id = :message
+    AND (sender = :session OR (recipient = :session AND state <> 'held' AND outcome IS NOT 'refused'));
+
 -- name: key
 SELECT * FROM keys WHERE sender = :sender AND key = :key;
 
@@ -207,7 +211,16 @@ SELECT max(number) FROM updates WHERE source = :source;
 SELECT * FROM verdicts WHERE conversation = :conversation ORDER BY at, id;
 
 -- name: steps
-SELECT * FROM steps WHERE message = :of OR cause = :of OR conversation = :of ORDER BY at, id;
+SELECT steps.* FROM steps LEFT JOIN messages ON messages.id = steps.message
+WHERE (steps.message = :of OR steps.cause = :of OR steps.conversation = :of)
+    AND CASE
+        WHEN messages.id IS NULL THEN steps.session GLOB :whose
+        ELSE messages.sender GLOB :whose OR (
+            messages.recipient GLOB :whose
+            AND (:withheld OR (messages.state <> 'held' AND messages.outcome IS NOT 'refused'))
+        )
+    END
+ORDER BY steps.at, steps.id;
 
 -- name: recent_verdicts
 SELECT * FROM verdicts WHERE id < :before ORDER BY id DESC LIMIT :limit;

@@ -129,6 +129,9 @@ class SqliteStore:
     async def message(self, message: MessageId) -> Message | None:
         return await self._reader.one(Message, "message", message=message)
 
+    async def mail(self, message: MessageId, session: SessionId) -> Message | None:
+        return await self._reader.one(Message, "mail", message=message, session=session)
+
     async def key(self, sender: SessionId, key: str) -> Key | None:
         return await self._reader.one(Key, "key", sender=sender, key=key)
 
@@ -278,5 +281,5 @@ class SqliteStore:
     async def verdicts(self, conversation: ConversationId) -> list[Verdict]:
         return await self._reader.all(Verdict, "verdicts", conversation=conversation)
 
-    async def steps(self, of: str) -> list[Step]:
-        return await self._reader.all(Step, "steps", of=of)
+    async def steps(self, of: str, whose: str = "*", *, withheld: bool = True) -> list[Step]:
+        return await self._reader.all(Step, "steps", of=of, whose=whose, withheld=withheld)

@@ -66,7 +66,7 @@ class Reader:
             title=topic.name if topic is not None else None,
             reply_to=receipt(message.chat.id, answered.message_id) if answered is not None else None,
             silent=spot.general,
-            passed_on=message.forward_origin is not None or message.via_bot is not None,
+            passed_on=_of_others(message),
         )
 
     def _tapped(self, query: CallbackQuery) -> Tapped | None:
@@ -101,6 +101,11 @@ class Reader:
         if found["bot"].lower() != self.username.lower():
             return ""
         return found["command"] + text[found.end() :]
+
+
+def _of_others(message: Message) -> bool:
+    """Whether it was written by somebody else, or by a bot, and is only passed on."""
+    return message.forward_origin is not None or message.via_bot is not None
 
 
 def _spot(message: Message) -> Spot:

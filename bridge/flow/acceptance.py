@@ -20,6 +20,7 @@ from bridge.ports.store import DayQuota, InboxRoom, Key, OpenRequests, Parties
 from bridge.post import PostKind
 from bridge.quiet import kept_until
 from bridge.request import Request
+from bridge.session import Session
 from bridge.trace import StepKind
 from bridge.views import Receipt, Send
 
@@ -71,9 +72,7 @@ async def accept(
         person=caller.person,
         by_command=by_command,
     )
-    if (until := kept_until(recipient, message, now)) is not None:
-        message = replace(message, due_at=until)
-        work.then(lambda: work.wake.at(message.due_at))
+    message = put_off(work, recipient, message)
     if message.wake and takes_when_idle(recipient):
         # Put as it was read: a turn that began since then, or another handoff that saw it idle too, is a conflict.
         work.put(recipient)
@@ -108,6 +107,15 @@ async def accept(
         await enter(work, message, parties, lanes, position=receipt.position)
     work.then(lambda: work.wake.at(message.expires_at))
     return receipt
+
+
+def put_off(work: Work, recipient: Session, message: Message) -> Message:
+    """The message as the recipient's quiet hours let it come in."""
+    until = kept_until(recipient, message, work.now)
+    if until is None:
+        return message
+    work.then(lambda: work.wake.at(until))
+    return replace(message, due_at=until)
 
 
 async def enter(work: Work, message: Message, parties: Parties, lanes: Dispatch, *, position: int) -> None:

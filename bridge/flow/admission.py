@@ -74,14 +74,16 @@ class Admission:
         conversation = await work.conversation(standing.conversation) if standing.conversation else None
         origin = self._origin(caller, sender, recipient, parties.places)
         acting = replace(caller, origin=origin)
+        policy = await self._governance.policy(await work.regime())
+        if recipient is not None and not _visible(policy, acting, sender, recipient, work.now):
+            recipient = None  # nothing of it may show from here on, neither in what is said nor in what that takes
         occupied = await occupant(work, recipient, send)
         pair = parties.pair or Pair(*pair_of(sender.id, recipient.id if recipient else sender.id))
-        policy = await self._governance.policy(await work.regime())
         around = Circumstances(work.now, standing.conversation)
         facts = Facts(
             sender=sender,
             recipient=recipient,
-            visible=recipient is not None and _visible(policy, acting, sender, recipient, work.now),
+            visible=recipient is not None,
             decisions=_decisions(policy, acting, sender, recipient, send, around),
             standing=standing,
             conversation=conversation,

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bridge import wording
-from bridge.admission import Facts, confirm, verbs_of
+from bridge.admission import Facts, confirm, inbox_room, verbs_of
 from bridge.audit import ActKind
 from bridge.caller import Caller
 from bridge.conversation import Pair, pair_of
 from bridge.decision import Circumstances, Decision, Effect, Verb, Verdict, party
 from bridge.errors import Code, Refused
-from bridge.flow.acceptance import enter
+from bridge.flow.acceptance import enter, put_off
 from bridge.flow.causes import unknown_message
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.governance import Governance
@@ -62,9 +62,11 @@ class Approvals:
                 return Decided(message, await _over(work, message))
             chosen = await _chosen(work, message, with_earlier)
             given = await _grants(work, by, chosen, scope)
-            refused = [one for one in chosen if not await self._release(work, by, one, scope, given)]
+            released = 0
+            for one in chosen:
+                released += await self._release(work, by, one, scope, given, released)
             newest = await work.message(message.id) or message
-            if message in refused:
+            if newest.outcome is Outcome.REFUSED:
                 return Decided(newest, f"Not delivered: {newest.reason}")
             return Decided(newest, wording.APPROVED[scope])
 
@@ -107,8 +109,10 @@ class Approvals:
                 await expire(work, one)
         return await work.message(message.id) or message
 
-    async def _release(self, work: Work, by: Caller, message: Message, scope: Scope, given: list[Grant]) -> bool:
-        """False where it had to be refused by the rules of now."""
+    async def _release(
+        self, work: Work, by: Caller, message: Message, scope: Scope, given: list[Grant], before: int
+    ) -> bool:
+        """False where it had to be refused by the rules of now. `before` says how many of this change go before it."""
         parties = await work.store.parties(message.sender, message.recipient, day_of(work.now))
         sender = parties.sender
         if sender is None:
@@ -128,7 +132,7 @@ class Approvals:
             standing=Standing(message.conversation, message.depth, message.path, message.cause),
             conversation=None,
             pair=parties.pair or Pair(*pair_of(message.sender, message.recipient)),
-            inbox=parties.inbox,
+            inbox=parties.inbox + before,
             open_requests=0,
             today=0,  # it was counted when it was admitted
             circle=False,
@@ -143,9 +147,11 @@ class Approvals:
             reason = f"approved by {by.name}, but {refused.reason}"
             await settle(work, message, Outcome.REFUSED, reason=reason, by=by.name)
             return False
+        assert recipient is not None
         released = message.approved(work.now, expires_at=await _life_ends(work, message))
+        released = put_off(work, recipient, released)
         work.put(released)
-        work.check(InboxRoom(message.recipient, work.limits.inbox))
+        work.check(InboxRoom(recipient.id, inbox_room(recipient, work.limits)))
         work.step(StepKind.DECISION, released, effect=Effect.ALLOW.value, rule=_rule(message), approved_by=by.name)
         self._record(work, by, message)
         await let_go(work, message, wording.APPROVED[scope].rstrip("."), by.name)

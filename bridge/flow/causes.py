@@ -6,9 +6,9 @@ from dataclasses import replace
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.flow.work import Work
-from bridge.ids import MessageId, Place, SessionId
+from bridge.ids import Place, SessionId
 from bridge.loops import Cause, cause_of
-from bridge.message import Intent, Message, Origin
+from bridge.message import Intent, Origin
 from bridge.session import Binding
 from bridge.turn import Turn
 
@@ -34,19 +34,10 @@ async def replied_to(work: Work, caller: Caller, in_reply_to: str | None) -> Cau
     """The cause that `in_reply_to` names. Only a message that the caller sent or received can be one."""
     if in_reply_to is None:
         return None
-    message = await work.message(MessageId(in_reply_to))
-    if message is None or not concerns(message, caller.session):
+    message = await work.mail(in_reply_to, caller.session)
+    if message is None:
         return unknown_message()
     return cause_of(message, caller.session)
-
-
-def concerns(message: Message, session: SessionId) -> bool:
-    return session in parties_of(message) and message.intent is not Intent.INPUT
-
-
-def parties_of(message: Message) -> tuple[SessionId, ...]:
-    """The sessions that may know of a message."""
-    return (message.sender,) if message.withheld else (message.sender, message.recipient)
 
 
 def unknown_message() -> Refused:

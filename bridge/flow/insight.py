@@ -4,12 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from bridge.caller import Caller
-from bridge.flow.causes import parties_of, unknown_message
+from bridge.flow.causes import unknown_message
 from bridge.flow.charter import Charter
 from bridge.flow.directory import Directory
 from bridge.flow.ledger import Ledger
 from bridge.flow.turns import Turns
-from bridge.ids import profile_of
 from bridge.message import Origin
 from bridge.trace import Step
 from bridge.views import StatusView
@@ -36,17 +35,12 @@ class Insight:
 
     async def trace(self, caller: Caller, ident: str) -> list[Step]:
         """Raises `unknown_message` where there is none that the caller may see."""
-        steps = [step for step in await self._ledger.store.steps(ident) if await self._may_see(caller, step)]
+        person = caller.origin is Origin.USER
+        whose = f"{self._directory.profile}/*" if person else caller.session
+        steps = await self._ledger.store.steps(ident, whose, withheld=person)
         if not steps:
             raise unknown_message()
         return steps
-
-    async def _may_see(self, caller: Caller, step: Step) -> bool:
-        message = await self._ledger.store.message(step.message) if step.message else None
-        if caller.origin is Origin.USER:
-            concerned = (step.session,) if message is None else (message.sender, message.recipient)
-            return self._directory.profile in map(profile_of, concerned)
-        return caller.session in ((step.session,) if message is None else parties_of(message))
 
     async def status(self, caller: Caller) -> StatusView:
         """An agent's counts are of what its session may discover (invariant 12), everybody else's of all."""

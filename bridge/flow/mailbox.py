@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
-from bridge.flow.causes import concerns, mark_begun, unknown_message
+from bridge.flow.causes import mark_begun, unknown_message
 from bridge.flow.hints import Hints
 from bridge.flow.ledger import Ledger
 from bridge.flow.settlement import closing_of, settle
@@ -72,8 +72,8 @@ class Mailbox:
         async def body(work: Work) -> list[str]:
             settled = []
             for ident in dict.fromkeys(message_ids):
-                message = await work.message(MessageId(ident))
-                if message is None or message.recipient != caller.session or not concerns(message, caller.session):
+                message = await work.mail(ident, caller.session)
+                if message is None or message.recipient != caller.session:
                     raise unknown_message()
                 if message.state is State.SETTLED:
                     continue

@@ -9,7 +9,7 @@ from bridge.admission import text_shape
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.flow.admission import Admission
-from bridge.flow.causes import concerns, mark_begun, unknown_message
+from bridge.flow.causes import mark_begun, unknown_message
 from bridge.flow.hints import Hints
 from bridge.flow.ledger import Ledger
 from bridge.flow.mailbox import holder, read
@@ -241,8 +241,8 @@ async def _reason(work: Work, message: Message, request: Request | None) -> str 
 
 
 async def _asked_of(work: Work, caller: Caller, message_id: str) -> tuple[Message, Request]:
-    message = await work.message(MessageId(message_id))
-    if message is None or message.recipient != caller.session or not concerns(message, caller.session):
+    message = await work.mail(message_id, caller.session)
+    if message is None or message.recipient != caller.session:
         raise unknown_message()
     request = await work.request(message.id)
     if request is None:
@@ -251,7 +251,7 @@ async def _asked_of(work: Work, caller: Caller, message_id: str) -> tuple[Messag
 
 
 async def _sent_by(work: Work, caller: Caller, message_id: str) -> Message:
-    message = await work.message(MessageId(message_id))
-    if message is None or message.sender != caller.session or message.intent is Intent.INPUT:
+    message = await work.mail(message_id, caller.session)
+    if message is None or message.sender != caller.session:
         raise unknown_message()
     return message

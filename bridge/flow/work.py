@@ -12,7 +12,7 @@ from bridge.decision import Verdict
 from bridge.flow.means import Means
 from bridge.grant import Grant
 from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
-from bridge.message import Message, State, in_line
+from bridge.message import Intent, Message, State, in_line
 from bridge.ports.store import Change, Check, Entity, Key
 from bridge.ports.wake import Wake
 from bridge.post import Post
@@ -146,6 +146,13 @@ class Work:
 
     async def post(self, key: str) -> Post | None:
         return self._staged(Post, key) or await self.store.post(key)
+
+    async def mail(self, message: str, session: SessionId) -> Message | None:
+        """What the session has sent to another, or has got from one. It takes no longer than what is not there."""
+        found = await self.store.mail(MessageId(message), session)
+        if found is None or found.intent is Intent.INPUT:
+            return None
+        return self._staged(Message, found.id) or found
 
     async def turn(self, turn: TurnId) -> Turn | None:
         return self._staged(Turn, turn) or await self.store.turn(turn)

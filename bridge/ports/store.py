@@ -183,6 +183,11 @@ class Store(Protocol):
     # Messages
     async def message(self, message: MessageId) -> Message | None: ...
 
+    async def mail(self, message: MessageId, session: SessionId) -> Message | None:
+        """The message where that session has sent it, or it has come there (it is not `withheld`): else it is not even
+        read."""
+        ...
+
     async def key(self, sender: SessionId, key: str) -> Key | None: ...
 
     async def queue(self, session: SessionId) -> list[Message]:
@@ -345,6 +350,9 @@ class Store(Protocol):
 
     async def verdicts(self, conversation: ConversationId) -> list[Verdict]: ...
 
-    async def steps(self, of: str) -> list[Step]:
-        """The steps whose message, cause or conversation is `of`, by time, then by id."""
+    async def steps(self, of: str, whose: str = "*", *, withheld: bool = True) -> list[Step]:
+        """The steps whose message, cause or conversation is `of`, by time, then by id: of those that concern `whose`,
+        an id or `PROFILE/*`. A step concerns the sender and the recipient of its message, and without one its session;
+        the recipient of a message that is `withheld` from it only if that is asked for.
+        """
         ...

@@ -9,10 +9,12 @@ from pathlib import Path
 
 from adapters.loop import run_loop
 from tests.bench.admission import admission
+from tests.bench.deciding import deciding
 from tests.bench.durable import durable
 from tests.bench.idle import idle
 from tests.bench.large import large
 from tests.bench.result import Result, as_json, as_svg, table
+from tests.bench.unseen import unseen
 
 
 async def measured(folder: Path, *, quick: bool) -> list[Result]:
@@ -21,6 +23,8 @@ async def measured(folder: Path, *, quick: bool) -> list[Result]:
         *await large(folder, messages=50_000 if quick else 1_000_000, rounds=4 if quick else 24),
         *await idle(folder, sessions=1_000 if quick else 10_000),
         *await admission(folder, rounds=2 if quick else 10),
+        *deciding(rounds=2 if quick else 10),
+        *await unseen(folder, rounds=40 if quick else 400),
     ]
 
 

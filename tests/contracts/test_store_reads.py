@@ -1,11 +1,14 @@
 """What each other read gives, and in which order."""
 
+from typing import Any
+
 import pytest
 
 from bridge.approval import Subject
 from bridge.errors import Conflict
 from bridge.grant import Scope
-from bridge.ids import ConversationId, Place, SessionId
+from bridge.ids import ConversationId, MessageId, Place, SessionId
+from bridge.message import Outcome, State
 from bridge.ports.store import Change, DayQuota, Parties, Store
 from bridge.post import PostKind, PostState
 from bridge.turn import Process, TurnState
@@ -178,6 +181,51 @@ async def test_records_come_by_time_then_id(store: Store) -> None:
     assert [one.id for one in await store.steps("m-2")] == ["s-1", "s-4"]
     assert [one.id for one in await store.steps(TALK)] == ["s-3", "s-1", "s-2"]
     assert (await store.steps("m-2"))[0].detail == {"rule": "1", "tries": [1, {"a": None}]}
+
+
+async def test_steps_are_told_to_those_whom_they_concern(store: Store) -> None:
+    near, far = SessionId("default/desk"), SessionId("work/desk-2")
+    await store.commit(
+        Change(
+            puts=[message(id=MessageId("m-1"), sender=near, recipient=far)],
+            steps=[
+                step("s-1", session=SessionId("default/other")),
+                step("s-2", message=None, session=near),
+                step("s-3", message="m-gone", session=far),
+            ],
+        )
+    )
+    told = {
+        "*": ["s-1", "s-2", "s-3"],
+        "default/*": ["s-1", "s-2"],
+        "default/desk": ["s-1", "s-2"],
+        "work/*": ["s-1", "s-3"],
+        "work/desk-2": ["s-1", "s-3"],
+        "work/desk": [],
+        "default/other": [],
+    }
+    for whose, ids in told.items():
+        assert [one.id for one in await store.steps(TALK, whose)] == ids, whose
+
+
+async def test_a_message_is_read_for_its_sender_and_its_recipient(store: Store) -> None:
+    await store.commit(Change(puts=[message(sender=DESK, recipient=CAREER)]))
+    found = [await store.mail(MessageId("m-1"), of) for of in (DESK, CAREER, FINANCE)]
+    assert [one is not None for one in found] == [True, True, False]
+    assert await store.mail(MessageId("m-2"), DESK) is None
+
+
+@pytest.mark.parametrize(
+    "withheld", [{"state": State.HELD}, {"state": State.SETTLED, "outcome": Outcome.REFUSED, "settled_at": 11.0}]
+)
+async def test_what_has_not_come_to_its_recipient_is_its_senders_alone(store: Store, withheld: dict[str, Any]) -> None:
+    steps = [step("s-1", session=CAREER)]
+    await store.commit(Change(puts=[message(sender=DESK, recipient=CAREER, **withheld)], steps=steps))
+    found = [await store.mail(MessageId("m-1"), of) for of in (DESK, CAREER)]
+    assert [one is not None for one in found] == [True, False]
+    told = [await store.steps("m-1", of, withheld=False) for of in (DESK, CAREER, "default/*")]
+    assert [len(one) for one in told] == [1, 0, 1]
+    assert len(await store.steps("m-1", CAREER)) == 1
 
 
 async def test_a_read_sees_what_was_committed_before_it(store: Store) -> None:

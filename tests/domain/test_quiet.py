@@ -90,6 +90,15 @@ def test_what_the_clock_shows_twice_is_quiet_from_the_first_to_the_last() -> Non
     assert quiet_until(("02:30-04:00",), BERLIN, first - 1) is None
 
 
+def test_where_the_clock_is_put_back_over_midnight_the_hours_of_the_next_day_have_begun() -> None:
+    """In Newfoundland it was, until 2011: at one minute past midnight to one minute past eleven."""
+    zone = "America/St_Johns"
+    again = at(zone, "2010-11-06T23:30", fold=1)
+    assert again > at(zone, "2010-11-07T00:00")
+    assert quiet_until(("00:00-07:00",), zone, again) == at(zone, "2010-11-07T07:00")
+    assert quiet_until(("00:30-07:00",), zone, again) is None
+
+
 @given(quiet_hours, zones, instants)
 def test_they_end_once_and_it_is_quiet_until_then(quiet: tuple[str, ...], zone: str, now: float) -> None:
     until = quiet_until(quiet, zone, now)

@@ -54,7 +54,7 @@ class FakeChat:
             self._changed.notify_all()
         return receipt
 
-    async def seen(self, place: str, part: str) -> Post:
+    async def seen(self, place: str, part: str, timeout_s: float = 5) -> Post:
         """Waits until a post at `place` shows `part`."""
         found: list[Post] = []
 
@@ -63,7 +63,7 @@ class FakeChat:
             return bool(found)
 
         try:
-            async with asyncio.timeout(5), self._changed:
+            async with asyncio.timeout(timeout_s), self._changed:
                 await self._changed.wait_for(shown)
         except TimeoutError:
             raise AssertionError(f"{place} never showed {part!r}, but {self.texts(place)}") from None

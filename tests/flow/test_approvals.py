@@ -334,3 +334,15 @@ async def test_a_person_lists_what_is_held_and_an_agent_does_not() -> None:
         assert (held.message_id, held.text, [*held.verbs]) == (receipt.message_id, "please", ["send", "wake"])
         with pytest.raises(Refused):
             await on.exchange.oversight.approvals(await on.shell())
+
+
+@pytest.mark.parametrize(("narrow", "limits"), [(2, Limits()), (None, Limits(inbox=2))])
+async def test_an_inbox_takes_no_more_of_what_is_approved_at_once_than_it_has_room_for(
+    narrow: int | None, limits: Limits
+) -> None:
+    async with stage(session("career", inbox_limit=narrow), rules=ASKS, limits=limits) as on:
+        for number in range(3):
+            await on.send("career", f"{number}", wake=False)
+        await on.chat.seen(PLACE, "3. ")
+        assert "2 messages wait there already" in await on.press("career", "Approve once")
+        assert len(await on.store.held()) == 3

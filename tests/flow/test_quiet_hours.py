@@ -3,14 +3,17 @@
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+import pytest
+
 from adapters.memory.store import MemoryStore
+from bridge.decision import Effect
 from bridge.limits import Limits
-from bridge.message import Outcome, State
+from bridge.message import Origin, Outcome, State
 from bridge.ports.runtime import Prompt, Result
 from bridge.turn import Failure, FailureKind
 from tests.fakes.clock import ManualClock
 from tests.fakes.runtime import FakeAgent
-from tests.flow.stage import Stage, ident, room, session, stage
+from tests.flow.stage import Stage, ident, room, rule, session, stage
 
 BERLIN = ZoneInfo("Europe/Berlin")
 CAREER = session("career", quiet=("22:00-07:00",), timezone="Europe/Berlin")
@@ -169,3 +172,21 @@ async def test_mail_of_a_session_without_an_agent_waits_to_be_read() -> None:
         assert (await on.exchange.receive(caller, 10)).messages == ()
         await hours_pass(on, 9 * 3600)
         assert [one.text for one in (await on.exchange.receive(caller, 10)).messages] == ["look at this"]
+
+
+@pytest.mark.parametrize("agent", ["fake", None])
+async def test_what_is_approved_in_the_night_waits_for_the_morning(agent: str | None) -> None:
+    night = session("career", agent=agent, quiet=("22:00-07:00",), timezone="Europe/Berlin", places=(room("career"),))
+    asks = [rule("default/shell", "default/career", effect=Effect.ASK)]
+    async with stage(night, rules=asks, clock=ManualClock(at("2026-10-24T21:50"))) as on:
+        reading(on)
+        sent = await on.send("career", "is it?", wake=True)
+        await on.clock.advance(900)
+        await on.press_when_seen("career", "Approve once", "needs your approval")
+        message = await on.message(sent.message_id)
+        assert (message.state, message.due_at) == (State.QUEUED, MORNING)
+        reader = await on.shell("career", Origin.USER)
+        assert (await on.exchange.receive(reader, 10)).messages == ()
+        await hours_pass(on, MORNING - on.clock.now())
+        assert turns(on) == (1 if agent else 0)
+        assert len((await on.exchange.receive(reader, 10)).messages) == (0 if agent else 1)

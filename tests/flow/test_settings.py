@@ -8,7 +8,7 @@ from bridge.message import Intent, State
 from bridge.ports.runtime import Prompt
 from tests.fakes.interleaved import interleaved
 from tests.fakes.runtime import FakeAgent
-from tests.flow.stage import OPERATOR, Stage, ident, room, rule, session, stage
+from tests.flow.stage import OPERATOR, Stage, ident, room, session, stage
 
 
 async def test_a_session_takes_less_than_all_others_where_it_says_so() -> None:
@@ -44,15 +44,6 @@ async def test_many_at_once_fill_a_narrow_inbox_and_no_more() -> None:
         outcomes = await asyncio.gather(*sending, return_exceptions=True)
         assert sum(isinstance(one, BaseException) for one in outcomes) == 3
         assert await on.store.inbox_size(ident("career")) == 3
-
-
-async def test_nothing_is_learnt_of_the_size_that_an_invisible_session_takes() -> None:
-    sessions = [session("career", agent=None, max_chars=1, inbox_limit=1), session("build", agent=None)]
-    async with stage(*sessions, rules=[rule("default/none", "*")]) as on:
-        build = await on.shell("build")
-        hidden = await on.refused("career", "long enough", caller=build)
-        nobody = await on.refused("nobody", "long enough", caller=build)
-        assert hidden.as_json() == nobody.as_json()
 
 
 async def test_an_answer_is_as_long_as_any() -> None:

@@ -1,7 +1,6 @@
 """What a session may not discover it cannot learn of: not from an error, a list, a page or a trace."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
@@ -45,25 +44,6 @@ async def test_any_verb_allowed_or_askable_makes_both_visible_to_each_other(
         assert (ident("career") in one, ident("desk") in other) == (seen, seen)
         assert ident("finance") not in [*one, *other]
         assert await listed(on, agent_of("finance")) == [ident("finance")]
-
-
-@pytest.mark.parametrize("state", ["open", "closed", "paused", "full"])
-async def test_no_state_of_an_invisible_session_shows_in_a_refusal(state: str) -> None:
-    async with stage(session("desk"), session("secret"), rules=PAIR) as on:
-        secret = await on.store.session(ident("secret"))
-        assert secret is not None
-        if state == "closed":
-            await on.exchange.roster.declare([session("desk")])
-        elif state == "paused":
-            await on.store.commit(Change(puts=[replace(secret, paused="log in again")]))
-        elif state == "full":
-            for number in range(50):
-                await on.send("secret", f"{number}", caller=await on.shell(origin=Origin.USER), wake=False)
-        desk = agent_of("desk")
-        hidden = await on.refused("secret", caller=desk)
-        unknown = await on.refused("nobody", caller=desk)
-        assert hidden.as_json() == unknown.as_json()
-        assert hidden.code is Code.UNKNOWN_SESSION
 
 
 async def test_a_session_that_may_be_seen_but_not_asked_says_which_rule_is_missing() -> None:

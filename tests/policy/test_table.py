@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from bridge.decision import Circumstances, Effect, Party, Verb
-from bridge.grant import Grant, GrantId, Scope
-from bridge.ids import ConversationId, SessionId
+from bridge.grant import Grant, Scope
+from bridge.ids import ConversationId, SessionId, profile_of
 from bridge.session import Kind
 from policy.decide import NO_RULE, Rules
 from policy.explain import explain
-from policy.rules import Rule
-from policy.selectors import selector
+from tests.policy.notation import grant, read, rule, settings, verbs
 
 TABLE = tomllib.loads(Path(__file__).with_name("table.toml").read_text(encoding="utf-8"))
 PARTIES = {
@@ -23,11 +22,6 @@ PARTIES = {
 }
 USUAL = Circumstances(100.0, None)
 
-_RULE = re.compile(r"(?P<effect>\w+) (?P<senders>\S+) -> (?P<recipients>\S+): (?P<verbs>[\w ]+)")
-_GRANT = re.compile(
-    r"(?P<id>\w+) (?P<scope>\w+) (?P<effect>\w+) (?P<sender>\S+) -> (?P<recipient>\S+):"
-    r"(?P<verbs>(?: \w+(?!=)\b)+)(?P<rest>(?: \w+=\S+)*)"
-)
 _ROW = re.compile(
     r"(?P<senders>[\w -]+) -> (?P<recipients>[\w -]+): (?P<verbs>[\w ]+?)(?: \|(?P<rest>(?: \w+=\S+)+))?"
     r" = (?P<effect>\w+) (?P<decider>\w+)"
@@ -35,50 +29,6 @@ _ROW = re.compile(
 
 Question = tuple[str, str, Verb, Circumstances]
 Answer = tuple[Effect, str]
-
-
-def read(pattern: re.Pattern[str], text: str) -> dict[str, str]:
-    found = pattern.fullmatch(text)
-    assert found, f"this row cannot be read: {text}"
-    return {name: value or "" for name, value in found.groupdict().items()}
-
-
-def settings(rest: str) -> dict[str, str]:
-    return dict(each.split("=") for each in rest.split())
-
-
-def verbs(text: str) -> tuple[Verb, ...]:
-    return tuple(Verb) if text.strip() == "all" else tuple(Verb(each) for each in text.split())
-
-
-def rule(number: int, text: str) -> Rule:
-    one = read(_RULE, text)
-    senders, recipients = (tuple(map(selector, one[side].split(","))) for side in ("senders", "recipients"))
-    return Rule(senders, recipients, frozenset(verbs(one["verbs"])), Effect(one["effect"]), f"r{number}", number)
-
-
-def grant(text: str) -> Grant:
-    one = read(_GRANT, text)
-    more = settings(one["rest"])
-
-    def time(key: str) -> float | None:
-        return float(more[key]) if key in more else None
-
-    return Grant(
-        GrantId(one["id"]),
-        one["sender"],
-        one["recipient"],
-        verbs(one["verbs"]),
-        Effect(one["effect"]),
-        Scope(one["scope"]),
-        "ada",
-        "cli",
-        given_at=time("given") or 0.0,
-        expires_at=time("until"),
-        conversation=ConversationId(more["in"]) if "in" in more else None,
-        used_at=time("used"),
-        revoked_at=time("revoked"),
-    )
 
 
 def row(text: str) -> Iterator[tuple[Question, Answer]]:
@@ -112,6 +62,8 @@ def test_the_policy_decides_as_the_table_says() -> None:
         for (sender, recipient, verb, context), answer in expected(block).items():
             decision = policy.decide(PARTIES[sender], PARTIES[recipient], verb, context)
             decider = "none" if decision.rule == NO_RULE else decision.grant or decision.rule
+            denied = policy.denied(PARTIES[sender], PARTIES[recipient], verb, context)
+            assert denied == (decision if answer[0] is Effect.DENY and decider != "none" else None), block["name"]
             count += 1
             if (decision.effect, decider) != answer:
                 wrong.append(
@@ -134,3 +86,30 @@ def test_the_rows_that_say_something_are_explained_by_the_same_decider() -> None
                 assert (told.decision.effect, found or "none") == (effect, decider), f"{block['name']}: {text}"
                 said += 1
     assert said > 300
+
+
+FORMS = {"id", "profile", "tag", "kind", "project", "*"}
+
+
+def form(text: str) -> str:
+    if "/" in text:
+        return "profile" if text.endswith("/*") else "id"
+    return text.partition(":")[0]
+
+
+def test_the_table_has_every_verb_selector_effect_and_scope_within_a_profile_and_across() -> None:
+    rules = [rule(1, text) for block in TABLE["block"] for text in block.get("rules", ())]
+    grants = [grant(text) for block in TABLE["block"] for text in block.get("grants", ())]
+    assert {(verb, one.effect) for one in rules for verb in one.verbs} == set(product(Verb, Effect))
+    assert {(form(each), one.effect) for one in rules for each in one.senders} == set(product(FORMS, Effect))
+    assert {(form(each), one.effect) for one in rules for each in one.recipients} == set(product(FORMS, Effect))
+    assert {verb for one in grants for verb in one.verbs} == set(Verb)
+    assert {(one.scope, one.effect) for one in grants} == set(product(Scope, (Effect.ALLOW, Effect.DENY)))
+    assert {form(text) for one in grants for text in (one.sender, one.recipient)} == FORMS
+    said = [one for block in TABLE["block"] for text in block.get("rows", ()) for one in row(text)]
+    decided = {
+        (profile_of(PARTIES[sender].id) == profile_of(PARTIES[recipient].id), effect)
+        for (sender, recipient, _, _), (effect, decider) in said
+        if decider != "none"
+    }
+    assert decided == set(product((True, False), Effect))

@@ -87,8 +87,10 @@ INVARIANTS: dict[str, tuple[str, ...]] = {
     ),
     "12. What one session may not discover it cannot learn of": (
         "acceptance/test_shell.py::test_not_permitted_is_told_with_rule_and_remedy_and_unknown_equals_invisible",
-        "flow/test_visibility.py::test_no_state_of_an_invisible_session_shows_in_a_refusal",
-        "flow/test_settings.py::test_nothing_is_learnt_of_the_size_that_an_invisible_session_takes",
+        "flow/test_unseen.py::test_a_session_that_may_not_be_seen_is_as_one_that_is_not_there",
+        "flow/test_unseen.py::test_nothing_shows_in_which_state_it_is",
+        "flow/test_unseen.py::test_a_message_of_others_is_as_one_that_is_not_there",
+        "adapters/test_unseen.py::test_by_the_tools",
         "flow/test_visibility.py::test_a_trace_is_for_those_whose_message_it_is",
         "flow/test_visibility.py::test_a_program_without_a_terminal_speaks_as_a_shell_only_and_a_person_as_any_session",
     ),
