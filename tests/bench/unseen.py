@@ -1,7 +1,8 @@
 """Whether the time that an answer takes tells what may not be discovered from what does not exist.
 
 Each way is gone with something hidden and, twice, with something that is not there, all in turn. How far the two that
-are not there lie apart is the noise of the measure.
+are not there lie apart is the noise of the measure; the ratio is how much further apart what is hidden lies. The steps
+of a long conversation have to be looked at to know that none of them concerns who asks.
 """
 
 import time
@@ -42,13 +43,14 @@ async def unseen(folder: Path, *, rounds: int) -> list[Result]:
             secret = Declared(SessionId("default/secret"), "Secret", Kind.SHELL, habits=rejects, tags=tags)
             await exchange.start([secret, replace(secret, id=DESK.session, tags=())])
             talk = await _talk(exchange)
-            ways: dict[str, tuple[Way, tuple[str, str, str]]] = {
+            ways: dict[str, tuple[Way, tuple[str, str, str], float]] = {
                 "a session": (
                     lambda name: exchange.send(DESK, Send(name, TEXT, wake=True)),
                     ("secret", "absent", "nobody"),
+                    1.1,
                 ),
-                "a message": (lambda which: exchange.reply(DESK, which, TEXT), (talk[0], *MISSING)),
-                "a conversation": (lambda which: exchange.trace(DESK, which), (talk[1], *MISSING)),
+                "a message": (lambda which: exchange.reply(DESK, which, TEXT), (talk[0], *MISSING), 1.1),
+                "a conversation": (lambda which: exchange.trace(DESK, which), (talk[1], *MISSING), 1.25),
             }
             return [await _compared(f"asking for {what} of others", *way, rounds) for what, way in ways.items()]
     finally:
@@ -63,7 +65,7 @@ async def _talk(exchange: Exchange) -> tuple[str, str]:
     return first.message_id, first.conversation_id
 
 
-async def _compared(what: str, way: Way, names: tuple[str, str, str], rounds: int) -> Result:
+async def _compared(what: str, way: Way, names: tuple[str, str, str], must: float, rounds: int) -> Result:
     taken: tuple[list[float], ...] = ([], [], [])
     for number in range(rounds):
         for turn in range(3):
@@ -75,8 +77,8 @@ async def _compared(what: str, way: Way, names: tuple[str, str, str], rounds: in
         f"{what}, hidden over absent",
         f"{micros(hidden)}, {apart:.3f}",
         f"absent {micros(absent)}, noise {noise:.3f}",
-        apart,
-        1.1,
+        apart / noise,
+        must,
         less_is_better=True,
     )
 

@@ -3,10 +3,12 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from bridge.caller import Caller
+from bridge.errors import Refused
 from bridge.flow.exchange import Exchange
 from bridge.history import Called, History, digest
 from bridge.ids import MessageId
@@ -116,7 +118,11 @@ class AgentProcess:
             bound = exchange.token_session(self.token)
             if bound is None:
                 raise Disconnected
-            return await do(exchange, await exchange.caller(None, origin=Origin.PEER, bound=bound))
+            caller = await exchange.caller(None, origin=Origin.PEER, bound=bound)
+            result = await do(exchange, caller)
+            with suppress(Refused):
+                await exchange.mail_waits(caller)  # the hint that stands beside what a tool returns
+            return result
 
         if not self.connected:
             raise Disconnected

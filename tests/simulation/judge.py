@@ -9,6 +9,7 @@ from bridge.ids import MessageId, Place, SessionId
 from bridge.message import DELIVERY, Intent, Message, Origin, State
 from bridge.ports.store import Change
 from bridge.post import Post, PostKind
+from bridge.quiet import kept_until
 from bridge.request import Request
 from bridge.session import Session
 from bridge.turn import Turn
@@ -118,10 +119,13 @@ class Judge:
                 continue
             if turn.session in world.stopped and not mine.from_person:
                 world.broke("10 stop", f"{ident} of a peer runs in {turn.session}, which stands", ident, turn.session)
+            if kept_until(session, mine, turn.started_at) is not None:
+                world.broke("quiet", f"{ident} of a peer runs in the quiet hours of {turn.session}", ident)
             self._prompt(mine)
             rank = (not mine.from_person, mine.queued_at, mine.id)
             for one in world.archive.queued(turn.session):
                 runs = one.wake and (one.from_person or not session.rested) and one.expires_at > turn.started_at
+                runs = runs and kept_until(session, one, turn.started_at) is None
                 # What came while the turn was being stored could not be known.
                 if runs and self._queued_at[one.id] < plan and (not one.from_person, one.queued_at, one.id) < rank:
                     world.broke("4 order", f"{ident} runs before {one.id}", ident, one.id)

@@ -42,6 +42,7 @@ class Member:
     places: tuple[Place, ...] = ()
     agent: str | None = None
     busy: Busy = Busy.QUEUE
+    quiet: tuple[str, ...] = ()
 
     @property
     def handle(self) -> str:
@@ -55,7 +56,7 @@ class Member:
             agent=self.agent,
             tags=(self.group,),
             places=self.places,
-            habits=Habits(busy=self.busy),
+            habits=Habits(busy=self.busy, quiet=self.quiet),
         )
 
 
@@ -115,12 +116,12 @@ class Scenario:
 def scenario(seed: int, *, sessions: int, messages: int, nodes: int) -> Scenario:
     """Each seed leaves some misfortunes out, so that what one of them hides is seen without it."""
     chance = random.Random(f"{seed}/scenario")
-    members = _busy(tuple(_member(number, sessions, chance) for number in range(sessions)), seed)
+    members = tuple(_member(number, sessions, chance) for number in range(sessions))
     share = chance.choice((0.0, 0.2, 0.4, 0.7))
     attended = chance.random() < 0.8
     return Scenario(
         seed=seed,
-        members=members,
+        members=_quiet(_busy(members, seed), seed),
         misfortunes=frozenset(one for one in Misfortune if chance.random() < share),
         nodes=chance.randint(1, nodes),
         messages=messages,
@@ -161,12 +162,22 @@ def _member(number: int, of: int, chance: random.Random) -> Member:
 
 
 def _busy(members: tuple[Member, ...], seed: int) -> tuple[Member, ...]:
-    """In every third seed or so some collect what comes in a row, and some take nothing while they are at work."""
+    """In every third seed or so some collect what comes in a row, some are told of it, and some take nothing while they
+    are at work."""
     chance = random.Random(f"{seed}/busy")
     if chance.random() < 0.65:
         return members
-    ways = (Busy.QUEUE, Busy.COLLECT, Busy.COLLECT, Busy.REJECT)
+    ways = (Busy.QUEUE, Busy.COLLECT, Busy.COLLECT, Busy.REJECT, Busy.STEER)
     return tuple(replace(one, busy=chance.choice(ways)) if one.agent else one for one in members)
+
+
+def _quiet(members: tuple[Member, ...], seed: int) -> tuple[Member, ...]:
+    """In every third seed or so some have quiet hours of a few minutes: the world begins at eight."""
+    chance = random.Random(f"{seed}/quiet")
+    if chance.random() < 0.65:
+        return members
+    hours = ((), ("08:00-08:02",), ("08:01-08:03", "08:02-08:04"), ("08:05-08:06",))
+    return tuple(replace(one, quiet=chance.choice(hours)) for one in members)
 
 
 def _rule(sender: str, recipient: str, verbs: tuple[Verb, ...] = ALL, effect: Effect = Effect.ALLOW) -> Rule:
