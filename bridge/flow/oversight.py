@@ -19,7 +19,7 @@ from bridge.flow.ledger import Ledger
 from bridge.flow.permissions import Permissions
 from bridge.flow.proposals import Proposals
 from bridge.flow.work import Work
-from bridge.grant import Grant, GrantId, Scope
+from bridge.grant import Grant, Scope
 from bridge.ids import ConversationId, address
 from bridge.message import Message, Origin
 from bridge.session import Session
@@ -97,6 +97,12 @@ class Oversight:
                 "a grant holds for more than no time",
                 remedy="Leave the time out, and take it back later.",
             )
+        if (effect, scope) == (Effect.DENY, Scope.ONCE):
+            raise Refused(
+                Code.INVALID_REQUEST,
+                "nothing would use up a deny for once",
+                remedy="Deny the message that waits (tieline approvals), or the pair for a time: --for 1h.",
+            )
         denied: Mapping[Verb, str] = {}
         if scope is not Scope.ALWAYS:
             one, other = [await self._named(name) for name in (sender, recipient)]
@@ -144,11 +150,11 @@ class Oversight:
     async def revoke(self, caller: Caller, ident: str) -> GrantView:
         """Taking back what was forbidden widens, and waits as a grant does."""
         await self._person(caller, f"revoke {ident[:60]}")
-        grant = await self._ledger.store.grant(GrantId(ident))
-        if grant is not None and grant.effect is Effect.DENY and self._must_wait(caller):
+        grant = await self._grants.find(ident)
+        if grant.effect is Effect.DENY and self._must_wait(caller):
             reason = "what was forbidden is allowed again by an operator in a chat only"
-            await self._refuse(caller, f"revoke {ident}", reason)
-        return _granted(await self._grants.revoke(caller, ident))
+            await self._refuse(caller, f"revoke {grant.id}", reason)
+        return _granted(await self._grants.revoke(caller, grant.id))
 
     # What holds
 
