@@ -17,6 +17,8 @@ class Subject(StrEnum):
     """The held messages of one sender to one recipient: one question, however many come."""
     GRANT = "grant"
     """A grant that a shell has asked for."""
+    SESSION = "session"
+    """A session that a shell would make, or let take work again."""
     RULES = "rules"
     """Settings of the operator's file that would let agents do more."""
 

@@ -122,6 +122,21 @@ class Declared:
 
 
 @dataclass(frozen=True, slots=True)
+class NewSession:
+    """A session to be made at run time."""
+
+    id: SessionId
+    title: str
+    agent: str | None = None
+    cwd: str | None = None
+    place: Place | None = None
+
+    def made(self, at: float) -> Session:
+        kind = Kind.CHAT if self.agent is not None else Kind.SHELL
+        return Session(self.id, self.title, kind, Source.RUNTIME, created_at=at, agent=self.agent, cwd=self.cwd)
+
+
+@dataclass(frozen=True, slots=True)
 class Binding:
     """A place and its session. Without a session, it records that `/bind` was offered there once."""
 

@@ -209,7 +209,7 @@ class RegimeView:
 class SessionView:
     """`reachable`: `wake` where a handoff starts a turn, `pull` where mail waits to be read, `none` where it
     is closed. `busy` is what becomes of a handoff while it is at work: not what its settings say, but what they come to
-    with its agent."""
+    with its agent. `waits_for` is where an operator must accept it first: until then there is no such session."""
 
     id: SessionId
     title: str
@@ -225,6 +225,16 @@ class SessionView:
     unsettled: int
     reachable: str
     busy: Busy = Busy.QUEUE
+    waits_for: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ResumedView:
+    """Whether anything had held the session back that does not any more. `waits_for` is where an operator must say it
+    first."""
+
+    resumed: bool
+    waits_for: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

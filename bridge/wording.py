@@ -74,7 +74,7 @@ def ordinal(number: int) -> str:
 
 def sent_line(recipient: SessionId | str, text: str, status: str) -> str:
     """A handoff as its sender's place sees it."""
-    name = _in_line(handle_of(SessionId(recipient)), 200)  # as it was written, where nobody has that name
+    name = in_line(handle_of(SessionId(recipient)), 200)  # as it was written, where nobody has that name
     return f"→ {name}: {set_in(text)}\n· {status}"
 
 
@@ -156,35 +156,6 @@ def grant_given(grant: GrantView) -> str:
     return f"From now on: {grant_line(grant)}{still}"
 
 
-def grant_proposed(
-    sender: str, recipient: str, verbs: Sequence[str], scope: Scope, life_s: float | None, by: str
-) -> str:
-    until = f", for {life_s:g} s" if life_s is not None else ""
-    return (
-        f"A terminal ({by}) asks for a grant: {sender} → {recipient}: {', '.join(verbs)} ({scope}{until}).\n"
-        "It holds once you accept it here."
-    )
-
-
-_WIDENING_CHARS = 2_500
-WIDENING = "tieline.toml would let agents do more"
-
-
-def widening_proposed(lines: Sequence[str]) -> str:
-    """In one post, for its buttons stand below all that they decide about."""
-    shown: list[str] = []
-    for line in lines:
-        bullet = f"+ {short(line, 800)}"
-        if sum(map(len, shown)) + len(bullet) > _WIDENING_CHARS:
-            break
-        shown.append(bullet)
-    more = len(lines) - len(shown)
-    cut = f"\n… and {more} more: the bridge's log has all of them" if more else ""
-    waits = "It waits for your word; what only forbids more holds already. If nobody of you has written it, refuse."
-    later = "Once you accept, rules hold at once; people, chats and commands from the next start of the bridge."
-    return f"{WIDENING}:\n" + "\n".join(shown) + f"{cut}\n\n{waits} {later}"
-
-
 def file_broken(problems: str) -> str:
     return f"tieline.toml cannot be read, so what it said before holds on:\n{short(problems, 2_500)}"
 
@@ -226,10 +197,10 @@ def refused_text(refused: Refused) -> str:
 
 def _because(reason: str | None) -> str:
     """A reason may quote what another agent said or printed: in one line it cannot pass for the bridge's own words."""
-    return f": {_in_line(reason)}" if reason else ""
+    return f": {in_line(reason)}" if reason else ""
 
 
-def _in_line(text: str, limit: int = 300) -> str:
+def in_line(text: str, limit: int = 300) -> str:
     return short(" ".join(text.split()), limit)
 
 
@@ -271,41 +242,41 @@ def answer_post(asked: SessionId, text: str, *, late: bool = False, question: bo
 
 
 def undelivered_post(place: Place, reason: str) -> str:
-    return f"What was for {place} could not be shown there: {_in_line(reason)}. It was sent nowhere else."
+    return f"What was for {place} could not be shown there: {in_line(reason)}. It was sent nowhere else."
 
 
 def limit_notice(
     refused: Refused, sender: SessionId, recipient: str, picture: Sequence[tuple[SessionId, SessionId, int]]
 ) -> str:
     lines = [
-        f"Stopped: {handle_of(sender)} → {_in_line(recipient.rpartition('/')[2])} was refused ({refused.code}: "
-        f"{_in_line(refused.reason)}). This conversation between your agents goes no further by itself."
+        f"Stopped: {handle_of(sender)} → {in_line(recipient.rpartition('/')[2])} was refused ({refused.code}: "
+        f"{in_line(refused.reason)}). This conversation between your agents goes no further by itself."
     ]
     lines += [f"· {handle_of(one)} → {handle_of(other)}: {counted(sent, 'message')}" for one, other, sent in picture]
     return "\n".join(lines)
 
 
 def turn_failed(session: SessionId, detail: str, after: str) -> str:
-    return f"{handle_of(session)}: the turn failed: {_in_line(detail, 400)}. {after}"
+    return f"{handle_of(session)}: the turn failed: {in_line(detail, 400)}. {after}"
 
 
 def given_up(message: Message, attempts: int, reason: str) -> str:
     who = f"the message of {handle_of(message.sender)}"
-    return f"{handle_of(message.recipient)}: {who} is given up after {attempts} attempts: {_in_line(reason)}."
+    return f"{handle_of(message.recipient)}: {who} is given up after {attempts} attempts: {in_line(reason)}."
 
 
 def parked_text(session: SessionId, message: Message, reason: str) -> str:
     who = "your message" if message.from_person else f"the message of {handle_of(message.sender)}"
-    question = f"{handle_of(session)}: {_in_line(reason)}; {who} may have been acted on already. Run it again?"
+    question = f"{handle_of(session)}: {in_line(reason)}; {who} may have been acted on already. Run it again?"
     return f"{question}\n{quoted(message)}"
 
 
 def parked_decided(message: Message, what: str) -> str:
-    return f"{_in_line(what)}: {quoted(message)}"
+    return f"{in_line(what)}: {quoted(message)}"
 
 
 def input_ended(message: Message, outcome: Outcome, reason: str | None) -> str:
-    return f"Not done ({outcome}): {_in_line(reason or 'no reason is known')}\n{quoted(message)}"
+    return f"Not done ({outcome}): {in_line(reason or 'no reason is known')}\n{quoted(message)}"
 
 
 def quoted(message: Message) -> str:

@@ -20,6 +20,7 @@ from bridge.views import (
     Mail,
     Receipt,
     RegimeView,
+    ResumedView,
     Send,
     SessionView,
     StatusView,
@@ -95,7 +96,7 @@ class Exchange(Protocol):
 
     async def stop(self, caller: Caller, session: str, everything: bool) -> tuple[bool, int]: ...
 
-    async def resume(self, caller: Caller, session: str) -> bool: ...
+    async def resume(self, caller: Caller, session: str) -> ResumedView: ...
 
     async def trace(self, caller: Caller, ident: str) -> list[Step]: ...
 

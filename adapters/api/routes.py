@@ -12,6 +12,7 @@ from adapters.api.shown import (
     AnswerShown,
     ErrorShown,
     InboxShown,
+    MadeShown,
     ReceiptShown,
     ResumedShown,
     SessionShown,
@@ -47,8 +48,9 @@ async def sessions(
 
 
 @router.post("/sessions")
-async def new_session(exchange: ExchangeOf, by: CallerOf, body: SessionBody) -> SessionShown:
-    return SessionShown.model_validate(
+async def new_session(exchange: ExchangeOf, by: CallerOf, body: SessionBody) -> MadeShown:
+    """Makes a session. `waits_for` names the place where an operator must accept it first."""
+    return MadeShown.model_validate(
         await exchange.new_session(by, body.handle, body.agent, body.cwd, body.place, body.title)
     )
 
@@ -62,8 +64,9 @@ async def stop(exchange: ExchangeOf, by: CallerOf, name: str, body: StopBody) ->
 
 @router.post("/sessions/{name:path}/resume")
 async def resume(exchange: ExchangeOf, by: CallerOf, name: str) -> ResumedShown:
-    """Lets a session that was stopped or is paused take work again."""
-    return ResumedShown(resumed=await exchange.resume(by, name))
+    """Lets a session that was stopped or is paused take work again. `waits_for` names the place where an operator must
+    accept that first."""
+    return ResumedShown.model_validate(await exchange.resume(by, name))
 
 
 @router.post("/send")

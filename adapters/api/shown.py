@@ -89,6 +89,12 @@ class SessionShown(Shown):
     busy: str
 
 
+class MadeShown(SessionShown):
+    """With `waits_for` it is what an operator has to accept there first, and there is no such session before."""
+
+    waits_for: list[str]
+
+
 class SessionsShown(Shown):
     sessions: list[SessionShown]
     next_cursor: str | None
@@ -102,9 +108,10 @@ class StoppedShown(Shown):
 
 
 class ResumedShown(Shown):
-    """Whether anything had held the session back."""
+    """Whether anything had held the session back that does not any more."""
 
     resumed: bool
+    waits_for: list[str]
 
 
 class StepShown(Shown):

@@ -63,6 +63,8 @@ def new_session(bridge: Connection, options: argparse.Namespace) -> int:
     made = bridge.post("/v1/sessions", wanted)
     if options.json:
         record(made)
+    elif made["waits_for"]:
+        say(f"{made['id']} waits for an operator at {made['waits_for'][0]}")
     else:
         what = "mail with --wake starts its agent" if made["reachable"] == "wake" else "its mail waits to be read"
         say(f"{made['id']} is ready: {what}")
@@ -88,6 +90,8 @@ def resume(bridge: Connection, options: argparse.Namespace) -> int:
     done = bridge.post(f"/v1/sessions/{quoted(options.handle)}/resume", {})
     if options.json:
         record(done)
+    elif done["waits_for"]:
+        say(f"{options.handle} waits for an operator at {done['waits_for'][0]}")
     else:
         say(f"{options.handle} {'takes work again' if done['resumed'] else 'was not stopped'}")
     return exits.OK

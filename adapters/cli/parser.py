@@ -158,7 +158,7 @@ def _oversight(commands: "argparse._SubParsersAction[_Parser]") -> None:
         one.add_argument("--for", dest="life", type=seconds, metavar="T", help="for how long, e.g. 8h")
     _action("list", "the grants that hold", actions)
     _action("revoke", "take a grant back", actions).add_argument(
-        "id", metavar="ID", help="as tieline policy list has it"
+        "id", metavar="ID", help="as tieline policy list has it, or the end of it"
     )
     _action("pause", "stop all traffic between agents; what comes waits", actions)
     _action("resume", "let the traffic between agents go on", actions)

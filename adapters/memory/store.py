@@ -185,7 +185,7 @@ class MemoryStore:
     async def unsettled(self) -> dict[SessionId, int]:
         counts: dict[SessionId, int] = {}
         for message in self._open().group(Message, GOING):
-            if _is_unsettled_mail(message):
+            if _is_unsettled_mail(message) and message.state is not State.HELD:
                 counts[message.recipient] = counts.get(message.recipient, 0) + 1
         return counts
 

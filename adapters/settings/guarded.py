@@ -237,7 +237,7 @@ def _labelled(accepted: Guarded, wanted: Guarded, granted: Collection[str]) -> I
         if changed:
             yield f"{session}: {', '.join(sorted(changed))} {'is' if len(changed) == 1 else 'are'} new or gone there"
     if accepted.confirm_in_chat and not wanted.confirm_in_chat:
-        yield "policy.confirm_in_chat: what a terminal approves or grants holds without a word in the chat"
+        yield "policy.confirm_in_chat: what a terminal would widen holds without a word in the chat"
 
 
 def _listed(numbers: frozenset[int]) -> str:

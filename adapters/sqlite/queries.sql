@@ -122,7 +122,7 @@ WHERE
 
 -- name: unsettled
 SELECT recipient, count(*) FROM messages
-WHERE state <> 'settled' AND intent <> 'input'
+WHERE state <> 'settled' AND state <> 'held' AND intent <> 'input'
 GROUP BY recipient;
 
 -- name: queued

@@ -16,12 +16,13 @@ from bridge.flow.ledger import Ledger
 from bridge.flow.mailbox import Mailbox
 from bridge.flow.reply import Replies
 from bridge.flow.roster import Roster
+from bridge.flow.sessions import Sessions, closed
 from bridge.flow.speakers import Speakers
 from bridge.flow.steering import Steering
 from bridge.ids import SHELL, SessionId, address, profile_of
 from bridge.message import Origin
 from bridge.trace import Step
-from bridge.views import AnswerView, Mail, Receipt, Received, Send, SessionView, StatusView
+from bridge.views import AnswerView, Mail, Receipt, Received, ResumedView, Send, SessionView, StatusView
 
 _FORBIDDEN = frozenset({Code.NOT_PERMITTED, Code.UNKNOWN_MESSAGE, Code.UNKNOWN_SESSION})
 
@@ -35,6 +36,7 @@ class Calls:
         ledger: Ledger,
         directory: Directory,
         roster: Roster,
+        sessions: Sessions,
         speakers: Speakers,
         admission: Admission,
         replies: Replies,
@@ -47,6 +49,7 @@ class Calls:
         self._ledger = ledger
         self.directory = directory
         self.roster = roster
+        self._sessions = sessions
         self._speakers = speakers
         self._admission = admission
         self._replies = replies
@@ -169,7 +172,8 @@ class Calls:
         place: str | None,
         title: str | None,
     ) -> SessionView:
-        """Makes a session, for people only: an agent or a program may not widen what there is."""
+        """Makes a session, for people only: an agent or a program may not widen what there is. What a shell would make
+        may have to wait for an operator's word."""
         async with self._recorded(caller, f"make the session {handle}"):
             if caller.origin is not Origin.USER:
                 raise Refused(
@@ -177,16 +181,16 @@ class Calls:
                     "only a person may make a session",
                     remedy="Type it in a terminal of your own, or declare the session in tieline.toml.",
                 )
-        made = await self.roster.new(handle, agent=agent, cwd=cwd, place=place, title=title)
-        return await self.directory.view(made)
+        new = self.roster.new(handle, agent=agent, cwd=cwd, place=place, title=title)
+        return await self._sessions.make(caller, new)
 
     async def stop(self, caller: Caller, session: str, everything: bool) -> tuple[bool, int]:
         """As `/stop` at a place of the session, for a person who is elsewhere or where it has none."""
         return await self.control.stop(await self._governed(caller, session), everything=everything)
 
-    async def resume(self, caller: Caller, session: str) -> bool:
-        """As `/resume` at a place of the session."""
-        return await self.control.resume(await self._governed(caller, session))
+    async def resume(self, caller: Caller, session: str) -> ResumedView:
+        """As `/resume` at a place of the session. From a shell it may have to wait for an operator's word."""
+        return await self._sessions.resume(caller, await self._governed(caller, session))
 
     async def _governed(self, caller: Caller, name: str) -> SessionId:
         async with self._recorded(caller, f"stop or resume {name}"):
@@ -198,7 +202,7 @@ class Calls:
         if session is None or profile_of(session.id) != self.directory.profile:
             raise unknown_session()
         if session.closed_at is not None:
-            raise Refused(Code.SESSION_CLOSED, f"{session.id} has been closed")
+            raise closed(session.id)
         return session.id
 
     async def trace(self, caller: Caller, ident: str) -> list[Step]:

@@ -13,7 +13,7 @@ from bridge.audit import ActKind
 from bridge.caller import Caller
 from bridge.flow.governance import Governance
 from bridge.flow.ledger import Ledger
-from bridge.flow.proposals import Proposals
+from bridge.flow.proposals import Effects, Proposals
 from bridge.flow.showing import show
 from bridge.flow.work import Work
 from bridge.grant import Grant
@@ -21,6 +21,7 @@ from bridge.ids import SYSTEM, Place
 from bridge.message import Origin
 from bridge.ports.policy import Policy
 from bridge.post import PostKind
+from bridge.proposed import WIDENING, widening_proposed
 from bridge.regime import Regime
 from bridge.views import FileState
 
@@ -41,7 +42,7 @@ class Charter:
         self._broken_at: float | None = None
         self._whole = FileState.HOLDS
         self.accepted: Callable[[Copy], None] = lambda copy: None
-        proposals.register(Subject.RULES, self._accept, self._refuse)
+        proposals.register(Subject.RULES, Effects(self._accept, refuse=self._refuse))
 
     @property
     def file(self) -> FileState:
@@ -65,7 +66,7 @@ class Charter:
 
         async def body(work: Work) -> None:
             regime = await work.regime()
-            waiting = await self._proposals.withdraw(work, Subject.RULES, wording.WIDENING)
+            waiting = await self._proposals.withdraw(work, Subject.RULES, WIDENING)
             if regime.accepted == _kept(copy) and not waiting and not anyway:
                 return
             work.put_regime(replace(regime, accepted=_kept(copy)))
@@ -86,7 +87,7 @@ class Charter:
             work.act(ActKind.RELOADED, _FILE, regime.id, waits=len(lines))
             if _refused(regime) != _digest(lines):
                 return True
-            await self._proposals.withdraw(work, Subject.RULES, wording.WIDENING)
+            await self._proposals.withdraw(work, Subject.RULES, WIDENING)
             return False
 
         fresh = await self._ledger.do(body)
@@ -94,8 +95,8 @@ class Charter:
         if not fresh or not self.places():
             return False
         content = {"copy": copy, "lines": list(lines)}
-        text = wording.widening_proposed(lines)
-        await self._proposals.propose(_FILE, Subject.RULES, wording.WIDENING, content, text, None)
+        text = widening_proposed(lines)
+        await self._proposals.propose(_FILE, Subject.RULES, WIDENING, content, text, None)
         return True
 
     async def broken(self, problems: str) -> None:

@@ -53,20 +53,8 @@ class Control:
         return await self._recovery.stop(session) or stopped
 
     async def resume(self, session: SessionId) -> bool:
-        """Lets a stopped or paused session take work again, and at once what waits to be tried again. False
-        where nothing of this held it back."""
-
-        async def body(work: Work) -> bool:
-            resting = await work.session(session)
-            if resting is None:
-                return False
-            held_back = await hasten(work, session) or resting.rested or resting.paused is not None
-            if resting.rested or resting.paused is not None:
-                work.put(replace(resting, rested=False, paused=None))
-            work.then(lambda: work.wake.lane(session))
-            return held_back
-
-        return await self._ledger.do(body)
+        """As the function of this name does."""
+        return await self._ledger.do(lambda work: resume(work, session))
 
     async def renew(self, session: SessionId) -> int:
         """Gives the session a fresh context. Requests that were read before it close as `failed`; returns how
@@ -165,14 +153,43 @@ async def _parked(work: Work, which: str) -> Message | None:
     return message
 
 
+async def resume(work: Work, session: SessionId) -> bool:
+    """Lets a stopped or paused session take work again, and at once what waits to be tried again. False where nothing
+    of this held it back."""
+    resting = await work.session(session)
+    if resting is None:
+        return False
+    held_back = await hasten(work, session) or resting.rested or resting.paused is not None
+    if resting.rested or resting.paused is not None:
+        work.put(replace(resting, rested=False, paused=None))
+    work.then(lambda: work.wake.lane(session))
+    return held_back
+
+
+async def holds_back(work: Work, session: SessionId) -> str | None:
+    """What `resume` would lift, in words; None where it would change nothing."""
+    known = await work.session(session)
+    if known is None:
+        return None
+    if known.paused is not None:
+        return f"paused: {known.paused}"
+    if known.rested:
+        return "stopped"
+    return "waiting to try again what failed" if await _put_off(work, session) else None
+
+
 async def hasten(work: Work, session: SessionId) -> bool:
     """Makes due now what a session has to try again later. Returns whether there was any. Quiet hours last on."""
+    waiting = await _put_off(work, session)
+    for message in waiting:
+        work.put(replace(message, due_at=message.queued_at))
+    return bool(waiting)
+
+
+async def _put_off(work: Work, session: SessionId) -> list[Message]:
     known = await work.session(session)
-    waiting = [
+    return [
         message
         for message in await work.queue(session)
         if message.waits(work.now) and (known is None or kept_until(known, message, work.now) is None)
     ]
-    for message in waiting:
-        work.put(replace(message, due_at=message.queued_at))
-    return bool(waiting)

@@ -1,6 +1,7 @@
 """The directory: sessions as they are looked up and shown, and who may see whom."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bridge.admission import unknown_session
 from bridge.caller import Caller
@@ -79,6 +80,10 @@ class Directory:
 
     async def view(self, session: SessionId) -> SessionView:
         return (await self._views([session]))[0]
+
+    def preview(self, session: Session, places: Sequence[Place]) -> SessionView:
+        """As it would be shown, before it is there: nothing reaches it yet."""
+        return replace(self._view(session, None, places, 0), reachable="none")
 
     async def open_sessions(self) -> list[SessionId]:
         """Those of the profile that are not closed, by id."""

@@ -32,6 +32,7 @@ from bridge.flow.redeclaring import redeclare
 from bridge.flow.reply import Replies
 from bridge.flow.retention import Retention
 from bridge.flow.roster import Roster
+from bridge.flow.sessions import Sessions
 from bridge.flow.shortage import Shortage
 from bridge.flow.speakers import Speakers
 from bridge.flow.steering import Steering
@@ -86,7 +87,8 @@ class Exchange(Calls):
         self._tasks = asyncio.TaskGroup()
         self._background: list[asyncio.Task[None]] = []
         ledger = Ledger(store, clock, randomness, self._hints, limits, chats, node)
-        waits, unheard, questions, proposals = Waits(), Unheard(), Questions(ledger), Proposals(ledger)
+        waits, unheard, questions = Waits(), Unheard(), Questions(ledger)
+        proposals = Proposals(ledger, confirm=confirm_in_chat)
         agents = Agents(ledger, runtime, self._tasks, tools)
         self._turns = Turns(ledger, agents, questions, unheard)
         self._recovery = Recovery(ledger, agents, self._turns)
@@ -101,9 +103,7 @@ class Exchange(Calls):
         steering = Steering(ledger, agents)
         approvals = Approvals(ledger, governance, self._dispatch, profile)
         permissions = Permissions(ledger, governance)
-        self.oversight: Oversight = Oversight(
-            ledger, approvals, Grants(ledger), proposals, directory, permissions, confirm=confirm_in_chat
-        )
+        self.oversight: Oversight = Oversight(ledger, approvals, Grants(ledger), proposals, directory, permissions)
         self.charter = Charter(ledger, governance, proposals)
         commands = Commands(ledger, admission, directory, roster, control, self.oversight, self.charter)
         self.menu = commands.menu()
@@ -115,6 +115,7 @@ class Exchange(Calls):
             ledger=ledger,
             directory=directory,
             roster=roster,
+            sessions=Sessions(ledger, roster, control, directory, proposals),
             speakers=Speakers(ledger, self._turns, profile),
             admission=admission,
             replies=Replies(ledger, admission, waits, self._hints),

@@ -11,6 +11,9 @@ from bridge.flow.work import Work
 from bridge.grant import Grant, GrantId, Scope
 from bridge.ids import ConversationId
 
+_END_CHARS = 8
+"""As much of an id, from its end, tells it from others in all likelihood."""
+
 
 class Grants:
     def __init__(self, ledger: Ledger) -> None:
@@ -37,14 +40,28 @@ class Grants:
             lambda work: give(work, by, sender, recipient, verbs, scope, conversation, effect=effect, life_s=life_s)
         )
 
-    async def revoke(self, by: Caller, ident: str) -> Grant:
+    async def find(self, ident: str) -> Grant:
+        """One that holds, by its id or by the end of it, for ids begin alike. Raises `invalid_request` where there is
+        none, or several end so."""
+        every = await self.every()
+        end = ident.strip().lower()
+        found = [one for one in every if one.id == end]
+        if not found and len(end) >= _END_CHARS:
+            found = [one for one in every if one.id.endswith(end)]
+        if not found:
+            raise _unknown(ident)
+        if len(found) > 1:
+            remedy = f"Give more of the one that you mean: {', '.join(one.id for one in found[:5])}"
+            raise Refused(Code.INVALID_REQUEST, f"the ids of {len(found)} grants end in {ident[:60]}", remedy=remedy)
+        return found[0]
+
+    async def revoke(self, by: Caller, ident: GrantId) -> Grant:
         """Raises `invalid_request` for one that is not known or does not hold any more."""
 
         async def body(work: Work) -> Grant:
-            grant = await work.store.grant(GrantId(ident))
+            grant = await work.store.grant(ident)
             if grant is None or not grant.live(work.now):
-                remedy = "See those that hold: tieline policy list, or /policy."
-                raise Refused(Code.INVALID_REQUEST, f"no grant {ident[:60]} holds", remedy=remedy)
+                raise _unknown(ident)
             revoked = grant.revoked(work.now, by.name)
             work.put(revoked)
             work.put_regime(await work.regime())
@@ -52,6 +69,11 @@ class Grants:
             return revoked
 
         return await self._ledger.do(body)
+
+
+def _unknown(ident: str) -> Refused:
+    remedy = f"See those that hold: tieline policy list, or /policy; the last {_END_CHARS} characters of an id will do."
+    return Refused(Code.INVALID_REQUEST, f"no grant {ident[:60]} holds", remedy=remedy)
 
 
 async def give(

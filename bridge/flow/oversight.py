@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Never
 
-from bridge import wording
 from bridge.admission import verbs_of
 from bridge.approval import Subject
 from bridge.audit import Act, ActKind
@@ -17,21 +16,18 @@ from bridge.flow.directory import Directory
 from bridge.flow.grants import Grants, give
 from bridge.flow.ledger import Ledger
 from bridge.flow.permissions import Permissions
-from bridge.flow.proposals import Proposals
+from bridge.flow.proposals import Effects, Proposals
 from bridge.flow.work import Work
-from bridge.grant import Grant, GrantId, Scope
+from bridge.grant import Grant, Scope
 from bridge.ids import ConversationId, address
 from bridge.message import Message, Origin
+from bridge.proposed import grant_proposed
 from bridge.session import Session
 from bridge.views import DecidedView, DecisionView, GrantView, HeldView, PermissionsView, RegimeView
 
 
 class Oversight:
-    """Every method raises `not_permitted` for whoever is no person or no operator, and records that one has tried.
-
-    With `confirm`, what a shell would widen waits for an operator's word in a chat, where there is one: a terminal
-    that a person once started cannot be told from one that an agent of the same user drives.
-    """
+    """Every method raises `not_permitted` for whoever is no person or no operator, and records that one has tried."""
 
     def __init__(
         self,
@@ -41,8 +37,6 @@ class Oversight:
         proposals: Proposals,
         directory: Directory,
         permissions: Permissions,
-        *,
-        confirm: bool,
     ) -> None:
         self._ledger = ledger
         self._approvals = approvals
@@ -50,8 +44,7 @@ class Oversight:
         self._proposals = proposals
         self._directory = directory
         self._permissions = permissions
-        self._confirm = confirm
-        proposals.register(Subject.GRANT, _give_proposed)
+        proposals.register(Subject.GRANT, Effects(_give_proposed))
 
     # Approvals
 
@@ -61,7 +54,7 @@ class Oversight:
 
     async def approve(self, caller: Caller, message_id: str, scope: Scope) -> DecidedView:
         await self._person(caller, f"approve {message_id[:60]}")
-        if self._must_wait(caller):
+        if self._proposals.must_wait(caller):
             return _decided(await self._approvals.wish(caller, message_id, scope))
         return _decided(await self._approvals.approve(caller, message_id, scope))
 
@@ -97,6 +90,12 @@ class Oversight:
                 "a grant holds for more than no time",
                 remedy="Leave the time out, and take it back later.",
             )
+        if (effect, scope) == (Effect.DENY, Scope.ONCE):
+            raise Refused(
+                Code.INVALID_REQUEST,
+                "nothing would use up a deny for once",
+                remedy="Deny the message that waits (tieline approvals), or the pair for a time: --for 1h.",
+            )
         denied: Mapping[Verb, str] = {}
         if scope is not Scope.ALWAYS:
             one, other = [await self._named(name) for name in (sender, recipient)]
@@ -116,8 +115,8 @@ class Oversight:
             "conversation": conversation,
             "life_s": life_s,
         }
-        if effect is Effect.ALLOW and self._must_wait(caller):
-            text = wording.grant_proposed(sender, recipient, verbs, scope, life_s, caller.name)
+        if effect is Effect.ALLOW and self._proposals.must_wait(caller):
+            text = grant_proposed(sender, recipient, verbs, scope, life_s, caller.name)
             about = f"allow {sender} → {recipient}: {', '.join(verbs)} ({scope})"
             approval = await self._proposals.propose(
                 caller, Subject.GRANT, about, content, text, self._ledger.limits.held_life_s
@@ -144,11 +143,11 @@ class Oversight:
     async def revoke(self, caller: Caller, ident: str) -> GrantView:
         """Taking back what was forbidden widens, and waits as a grant does."""
         await self._person(caller, f"revoke {ident[:60]}")
-        grant = await self._ledger.store.grant(GrantId(ident))
-        if grant is not None and grant.effect is Effect.DENY and self._must_wait(caller):
+        grant = await self._grants.find(ident)
+        if grant.effect is Effect.DENY and self._proposals.must_wait(caller):
             reason = "what was forbidden is allowed again by an operator in a chat only"
-            await self._refuse(caller, f"revoke {ident}", reason)
-        return _granted(await self._grants.revoke(caller, ident))
+            await self._refuse(caller, f"revoke {grant.id}", reason)
+        return _granted(await self._grants.revoke(caller, grant.id))
 
     # What holds
 
@@ -172,7 +171,7 @@ class Oversight:
     async def resume(self, caller: Caller) -> RegimeView:
         """That agents reach each other again widens, whoever has paused them."""
         await self._person(caller, "resume")
-        if self._must_wait(caller) and (await self._ledger.regime()).paused:
+        if self._proposals.must_wait(caller) and (await self._ledger.regime()).paused:
             await self._refuse(caller, "resume", "what was paused is resumed by an operator in a chat only")
         view = await self._ledger.do(lambda work: _resume(work, caller))
         store, wake = self._ledger.store, self._ledger.wake
@@ -199,9 +198,6 @@ class Oversight:
         newest = sorted(every, key=lambda record: record.id, reverse=True)
         page = newest[:limit]
         return page, page[-1].id if len(newest) > limit else None
-
-    def _must_wait(self, caller: Caller) -> bool:
-        return self._confirm and caller.place is None and bool(self._proposals.places())
 
     async def _person(self, caller: Caller, what: str) -> None:
         if caller.origin is Origin.USER and caller.operator:

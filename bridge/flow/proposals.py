@@ -1,7 +1,8 @@
 """Proposals: what a shell asks for and an operator must accept in a chat, for a shell may be an agent's (DESIGN §7)."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from bridge import wording
@@ -14,24 +15,42 @@ from bridge.flow.showing import revise, show
 from bridge.flow.work import Work
 from bridge.ids import Place
 from bridge.post import Button, PostKind
+from bridge.proposed import kept
 
 _EXPIRED = "This has expired: nobody had decided in time."
 
 Apply = Callable[[Work, Caller, Mapping[str, Any]], Awaitable[None]]
 """Does what was proposed, in the change that accepts it. The caller is the operator who has accepted it."""
 
+Check = Callable[[Work, Mapping[str, Any]], Awaitable[None]]
+"""Raises `Refused` where what was proposed cannot be done, and changes nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What comes of a proposal. It is checked before operators are asked, and again in the change that accepts it;
+    `refuse` does what is to be done where an operator refuses."""
+
+    apply: Apply
+    check: Check | None = None
+    refuse: Apply | None = None
+
 
 class Proposals:
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self._appliers: dict[Subject, Apply] = {}
-        self._refusers: dict[Subject, Apply] = {}
+    """With `confirm`, what a shell would widen waits for an operator's word in a chat, where there is one: a terminal
+    that a person once started cannot be told from one that an agent of the same user drives."""
 
-    def register(self, subject: Subject, apply: Apply, refused: Apply | None = None) -> None:
-        """`refused` does what is to be done where an operator refuses."""
-        self._appliers[subject] = apply
-        if refused is not None:
-            self._refusers[subject] = refused
+    def __init__(self, ledger: Ledger, *, confirm: bool) -> None:
+        self._ledger = ledger
+        self._confirm = confirm
+        self._effects: dict[Subject, Effects] = {}
+
+    def register(self, subject: Subject, effects: Effects) -> None:
+        self._effects[subject] = effects
+
+    def must_wait(self, caller: Caller) -> bool:
+        """Whether what this caller would widen takes an operator's word in a chat."""
+        return self._confirm and caller.place is None and bool(self.places())
 
     def places(self) -> list[Place]:
         """Where operators are asked: their own chats. None where no chat has any."""
@@ -40,9 +59,13 @@ class Proposals:
     async def propose(
         self, by: Caller, subject: Subject, about: str, content: Mapping[str, Any], text: str, life_s: float | None
     ) -> Approval:
-        """Asks the operators once: the same again is the same proposal still. Text is what they are shown."""
+        """Asks the operators once: the same again is the same proposal still. Text is what they are shown. Raises
+        `Refused` where what is proposed could not be done."""
 
         async def body(work: Work) -> Approval:
+            check = self._effects[subject].check
+            if check is not None:
+                await check(work, content)
             earlier = await work.open_approval(subject, about)
             if earlier is not None and _lapsed(earlier, work.now):
                 await self.expire(work, earlier)
@@ -63,7 +86,7 @@ class Proposals:
             )
             work.act(ActKind.PROPOSED, by, approval.id, what=subject.value, about=about)
             work.put(approval)
-            buttons = (Button("Accept", f"yes:{approval.id}"), Button("Refuse", f"nay:{approval.id}"))
+            buttons = _buttons(approval)
             for place in self.places():
                 await show(work, _key(approval, place), place, PostKind.NOTICE, text, buttons=buttons)
             if approval.expires_at is not None:
@@ -85,17 +108,33 @@ class Proposals:
             if _lapsed(approval, work.now):
                 await self.expire(work, approval)
                 return _EXPIRED
+            if accepted and (refused := await self._obstacle(work, approval)) is not None:
+                await self._tell(work, approval, kept(approval.about, refused), _buttons(approval))
+                return wording.refused_text(refused)
             name = by.name
             outcome = "accepted" if accepted else "refused"
             work.put(approval.closed(work.now, outcome, name))
             work.act(ActKind.APPROVED if accepted else ActKind.DENIED, by, approval.id, what=approval.subject.value)
-            effects = self._appliers if accepted else self._refusers
-            if approval.subject in effects:
-                await effects[approval.subject](work, by, json.loads(approval.content))
+            effects = self._effects.get(approval.subject)
+            if effects is not None and (effect := effects.apply if accepted else effects.refuse) is not None:
+                await effect(work, by, json.loads(approval.content))
             await self._tell(work, approval, f"{approval.about}\n· {outcome} by {name}")
             return f"{outcome.capitalize()}."
 
         return await self._ledger.do(body)
+
+    async def _obstacle(self, work: Work, approval: Approval) -> Refused | None:
+        """What keeps it from being done by now."""
+        effects = self._effects.get(approval.subject)
+        if effects is None or effects.check is None:
+            return None
+        try:
+            await effects.check(work, json.loads(approval.content))
+        except Refused as refused:
+            if refused.code is Code.UNAVAILABLE:
+                raise
+            return refused
+        return None
 
     async def withdraw(self, work: Work, subject: Subject, about: str) -> bool:
         """It is wanted no more, so that nobody can accept it later. False where it was not open."""
@@ -110,9 +149,13 @@ class Proposals:
         work.put(approval.closed(work.now, "expired"))
         await self._tell(work, approval, f"{approval.about}\n· expired: nobody decided in time")
 
-    async def _tell(self, work: Work, approval: Approval, text: str) -> None:
+    async def _tell(self, work: Work, approval: Approval, text: str, buttons: Sequence[Button] = ()) -> None:
         for place in self.places():
-            await revise(work, _key(approval, place), text)
+            await revise(work, _key(approval, place), text, buttons=buttons)
+
+
+def _buttons(approval: Approval) -> tuple[Button, ...]:
+    return Button("Accept", f"yes:{approval.id}"), Button("Refuse", f"nay:{approval.id}")
 
 
 def _key(approval: Approval, place: Place) -> str:

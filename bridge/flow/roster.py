@@ -14,7 +14,7 @@ from bridge.ids import SHELL, Place, SessionId, profile_of, session_id
 from bridge.ids import place as parse_place
 from bridge.message import Outcome
 from bridge.request import Answer
-from bridge.session import Binding, Declared, Habits, Kind, Session, Source
+from bridge.session import Binding, Declared, Habits, Kind, NewSession, Session, Source
 
 
 class Roster:
@@ -61,35 +61,34 @@ class Roster:
             if mine and binding.source is Source.FILE and binding.place not in places:
                 work.unbind(binding.place)
 
-    async def new(
-        self,
-        handle: str,
-        *,
-        agent: str | None,
-        cwd: str | None = None,
-        place: str | None = None,
-        title: str | None = None,
-    ) -> SessionId:
-        """Makes a session at run time. Raises `invalid_request` where the handle is or was another session's."""
+    def new(
+        self, handle: str, *, agent: str | None, cwd: str | None, place: str | None, title: str | None
+    ) -> NewSession:
+        """Raises `invalid_request` for a handle or a place of another form."""
         ident = session_id(self.profile, handle)
         where = parse_place(place) if place is not None else None
-        if agent is not None and not self._agents.configured(agent):
+        return NewSession(ident, title or handle, agent, cwd, where)
+
+    async def check(self, work: Work, new: NewSession) -> None:
+        """Raises `invalid_request` where no such agent is configured and where the handle is or was another session's,
+        `not_permitted` for a place that the operator's file binds."""
+        if new.agent is not None and not self._agents.configured(new.agent):
             raise Refused(
                 Code.INVALID_REQUEST,
-                f"no agent named {agent!r} is configured",
+                f"no agent named {new.agent!r} is configured",
                 remedy="Name one of the [agents.*] of tieline.toml.",
             )
+        if await work.session(new.id) is not None:
+            raise Refused(Code.INVALID_REQUEST, f"{new.id} exists; a handle is never given to another session")
+        if new.place is not None:
+            _bindable(await work.store.binding(new.place), Source.RUNTIME)
 
-        async def body(work: Work) -> None:
-            if await work.session(ident) is not None:
-                raise Refused(Code.INVALID_REQUEST, f"{ident} exists; a handle is never given to another session")
-            kind = Kind.CHAT if agent is not None else Kind.SHELL
-            work.put(Session(ident, title or handle, kind, Source.RUNTIME, created_at=work.now, agent=agent, cwd=cwd))
-            if where is not None:
-                _bind(work, await work.store.binding(where), where, ident, Source.RUNTIME)
-
-        await self._ledger.do(body)
-        return ident
+    async def make(self, work: Work, new: NewSession) -> None:
+        """Makes a session at run time, where nothing is against it: see `check`."""
+        await self.check(work, new)
+        work.put(new.made(work.now))
+        if new.place is not None:
+            _bind(work, await work.store.binding(new.place), new.place, new.id, Source.RUNTIME)
 
     async def bind(self, place: Place, session: SessionId) -> None:
         """Raises `not_permitted` for a place that the operator's file binds to another session."""
@@ -139,11 +138,15 @@ def _bind(work: Work, known: Binding | None, place: Place, session: SessionId, s
     """`known` is what the place is bound to so far."""
     if known is not None and known.session == session and source in (known.source, Source.RUNTIME):
         return
+    _bindable(known, source)
+    base = known or Binding(place, None, source, work.now)
+    work.put(replace(base, session=session, source=source, bound_at=work.now))
+
+
+def _bindable(known: Binding | None, source: Source) -> None:
     if known is not None and known.source is Source.FILE and source is Source.RUNTIME:
         raise Refused(
             Code.NOT_PERMITTED,
-            f"{place} is bound to {known.session} by the operator's file",
+            f"{known.place} is bound to {known.session} by the operator's file",
             remedy="Change the places of the session in tieline.toml.",
         )
-    base = known or Binding(place, None, source, work.now)
-    work.put(replace(base, session=session, source=source, bound_at=work.now))

@@ -242,7 +242,7 @@ class Store(Protocol):
         ...
 
     async def unsettled(self) -> dict[SessionId, int]:
-        """The number of unsettled messages but inputs of each session that has any."""
+        """The number of unsettled messages of each session that has any, but inputs and what is held."""
         ...
 
     async def queued(self) -> tuple[int, float | None]:

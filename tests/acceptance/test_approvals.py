@@ -162,6 +162,7 @@ async def _decided(home: Home, api: BotApi, one: Round, ident: str) -> tuple[str
 
 async def test_a_terminal_waits_for_the_operators_word_and_a_program_decides_nothing(home: Home, api: BotApi) -> None:
     office(home, api)
+    api.private(111)
     await home.up()
     ident = (await home.tieline("send", "career", "now?", "--json")).json["message_id"]
     for arguments in (("approvals",), ("approvals", "approve", ident), ("policy", "allow", "shell", "career")):
@@ -177,6 +178,32 @@ async def test_a_terminal_waits_for_the_operators_word_and_a_program_decides_not
     assert (denied.json["state"], denied.json["outcome"]) == ("settled", "refused")
     records = [json.loads(line) for line in (await home.typed("audit", "--json")).out.splitlines()]
     assert [one["what"] for one in records] == ["decision", "refused", "refused", "refused", "proposed", "denied"]
+    await _a_session_waits_as_well(home, api)
+
+
+async def _a_session_waits_as_well(home: Home, api: BotApi) -> None:
+    """To be made, and to take work again after a stop."""
+    new = ("session", "new", "research", "--agent", "career", "--cwd", str(home.path), "--title", "Research", "--json")
+    assert error_of(await home.tieline(*new)) == "not_permitted"
+    waits = await home.typed(*new)
+    assert (waits.code, waits.json["id"], waits.json["waits_for"]) == (0, "default/research", ["telegram:111"])
+    asked = await api.seen(lambda one: one.chat == 111 and "a new session, default/research" in one.text, timeout=20)
+    for part in ("(default/shell)", "agent: career", f"directory: {home.path}", "title: Research"):
+        assert part in asked.text
+    assert await _sessions(home) == {"default/career", "default/shell"}
+    assert await api.answered(api.press(asked, dict(asked.buttons)["Accept"], user=111), timeout=20) == "Accepted."
+    assert await _sessions(home) == {"default/career", "default/shell", "default/research"}
+    await home.typed("session", "stop", "research")
+    said = await home.typed("session", "resume", "research")
+    assert (said.code, said.out) == (0, "research waits for an operator at telegram:111\n")
+    asked = await api.seen(lambda one: "default/research takes work again" in one.text, timeout=20)
+    assert await api.answered(api.press(asked, dict(asked.buttons)["Accept"], user=111), timeout=20) == "Accepted."
+    said = await home.typed("session", "resume", "research", "--json")
+    assert (said.code, said.json) == (0, {"resumed": False, "waits_for": []})
+
+
+async def _sessions(home: Home) -> set[str]:
+    return {one["id"] for one in (await home.typed("sessions", "--json")).lines}
 
 
 async def test_without_a_chat_a_terminal_grants_at_once(home: Home) -> None:

@@ -191,3 +191,9 @@ async def test_a_put_on_any_other_version_is_a_conflict(
     with pytest.raises(Conflict):
         await store.commit(Change(puts=[replace(entity, version=version)]))
     assert await read(store) == replace(entity, version=1)
+
+
+@pytest.mark.parametrize("subject", Subject)
+async def test_operators_can_be_asked_about_every_subject(store: Store, subject: Subject) -> None:
+    await store.commit(Change(puts=[approval(subject=subject)]))
+    assert await store.open_approval(subject, approval().about) == replace(approval(subject=subject), version=1)

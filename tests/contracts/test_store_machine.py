@@ -286,6 +286,8 @@ class StoreMachine(RuleBasedStateMachine):
         waking = [one for one in queued if one.wake]
         assert await store.waiting_sessions() == sorted({one.recipient for one in waking})
         assert await store.due_sessions(20.0) == sorted({one.recipient for one in waking if one.due_at <= 20})
+        mail = [one for one in model.unsettled() if one.intent is not Intent.INPUT and one.state is not State.HELD]
+        assert await store.unsettled() == Counter(one.recipient for one in mail)
         assert await store.queued() == (len(queued), min((one.queued_at for one in queued), default=None))
         for reader in READERS:
             leased = [one for one in model.unsettled() if one.turn == reader and one.state is State.LEASED]

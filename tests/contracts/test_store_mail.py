@@ -51,7 +51,7 @@ async def test_an_inbox_has_all_unsettled_mail_in_the_order_of_its_acceptance(st
         )
     )
     assert ids(await store.inbox(CAREER)) == ["m-5", "m-1", "m-2", "m-3"]
-    assert await store.unsettled() == {CAREER: 4, FINANCE: 1}
+    assert await store.unsettled() == {CAREER: 3, FINANCE: 1}, "what is held takes no room"
 
 
 async def test_all_that_a_session_has_unsettled_includes_what_its_people_said(store: Store) -> None:

@@ -47,6 +47,17 @@ async def acts(on: Stage) -> list[tuple[ActKind, str]]:
     return [(one.act, one.by) for one in reversed(page) if isinstance(one, Act)]
 
 
+async def test_what_is_held_does_not_count_as_mail_of_its_recipient() -> None:
+    async with stage(CAREER, TOOL, rules=ASKS) as on:
+        await on.send("career", "move house?", wake=False)
+        await on.send("career", "for information", caller=await on.shell("tool"), wake=False, intent=Intent.INFORM)
+        views, _ = await on.exchange.sessions(await person(on), False)
+        assert [view.unsettled for view in views if view.id == "default/career"] == [1]
+        await on.press_when_seen("career", "Approve once", "move house?")
+        views, _ = await on.exchange.sessions(await person(on), False)
+        assert [view.unsettled for view in views if view.id == "default/career"] == [2]
+
+
 async def test_it_is_held_shown_and_delivered_once_an_operator_approves() -> None:
     async with stage(CAREER, rules=ASKS) as on:
         reading(on)

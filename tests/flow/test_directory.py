@@ -145,7 +145,7 @@ async def test_the_answer_to_an_asker_that_was_closed_goes_to_its_last_place_and
 
 async def test_what_was_made_at_run_time_stays_and_its_handle_is_never_given_again() -> None:
     store = MemoryStore()
-    async with stage(store=store) as on:
+    async with stage(store=store, confirm_in_chat=False) as on:
         person = await on.shell(origin=Origin.USER)
         view = await on.exchange.new_session(person, "research", "fake", "~/work", room("research"), "Research")
         assert (view.id, view.title, view.places) == (ident("research"), "Research", (room("research"),))
@@ -159,6 +159,7 @@ async def test_what_was_made_at_run_time_stays_and_its_handle_is_never_given_aga
         assert [who for who, _ in on.runtime.prompts] == [ident("research")]
 
 
+@pytest.mark.parametrize("confirm", [True, False])
 @pytest.mark.parametrize(
     ("handle", "agent", "place", "reason"),
     [
@@ -170,9 +171,9 @@ async def test_what_was_made_at_run_time_stays_and_its_handle_is_never_given_aga
     ],
 )
 async def test_a_session_that_cannot_be_made_is_refused_with_its_reason(
-    handle: str, agent: str | None, place: str | None, reason: str
+    handle: str, agent: str | None, place: str | None, reason: str, confirm: bool
 ) -> None:
-    async with stage() as on:
+    async with stage(confirm_in_chat=confirm) as on:
         with pytest.raises(Refused, match=reason) as refused:
             await on.exchange.new_session(await on.shell(origin=Origin.USER), handle, agent, None, place, None)
         assert refused.value.code is Code.INVALID_REQUEST
@@ -192,7 +193,7 @@ async def test_an_agent_makes_no_sessions_and_a_place_of_the_file_is_not_taken()
 
 
 async def test_a_title_that_two_sessions_share_is_refused_with_the_choices() -> None:
-    async with stage() as on:
+    async with stage(confirm_in_chat=False) as on:
         person = await on.shell(origin=Origin.USER)
         for handle in ("one", "two"):
             await on.exchange.new_session(person, handle, None, None, None, "Research")
@@ -221,7 +222,7 @@ async def test_a_long_list_of_sessions_is_paged_without_gap_or_repetition() -> N
 
 async def test_a_paused_session_that_was_made_at_run_time_is_tried_again_by_a_new_bridge() -> None:
     store = MemoryStore()
-    async with stage(store=store) as on:
+    async with stage(store=store, confirm_in_chat=False) as on:
         on.runtime.failing[ident("made")] = Failure(FailureKind.CONFIG, "no such command")
         await on.exchange.new_session(await on.shell(origin=Origin.USER), "made", "fake", None, None, None)
         await on.send("made", "hello")

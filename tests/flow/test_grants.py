@@ -1,6 +1,7 @@
 """What people grant while the bridge runs holds at once, ends by itself, and can be taken back (DESIGN §4)."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -8,9 +9,10 @@ from bridge.audit import Act, ActKind
 from bridge.caller import Caller
 from bridge.decision import Effect, Verb
 from bridge.errors import Code, Refused
-from bridge.grant import Scope
+from bridge.grant import GrantId, Scope
 from bridge.message import Intent, Origin, State
 from bridge.ports.runtime import Prompt
+from bridge.ports.store import Change
 from bridge.request import Answer
 from bridge.views import Send
 from tests.fakes.runtime import FakeAgent
@@ -107,6 +109,48 @@ async def test_a_deny_holds_against_every_rule_and_for_people_too() -> None:
         assert (await on.refused("career")).code is Code.NOT_PERMITTED
         assert (await on.refused("career", caller=await person(on))).code is Code.NOT_PERMITTED
         assert (await on.send("career", "told", wake=False, intent=Intent.INFORM)).state is State.QUEUED
+
+
+async def test_a_deny_for_once_is_refused_for_nothing_would_use_it_up() -> None:
+    async with stage(DESK, CAREER) as on:
+        with pytest.raises(Refused) as refused:
+            await on.exchange.oversight.grant(await person(on), "shell", "career", ALL, Scope.ONCE, effect=Effect.DENY)
+        assert (refused.value.code, "--for 1h" in refused.value.remedy) == (Code.INVALID_REQUEST, True)
+        assert await on.exchange.oversight.grants(await person(on)) == []
+
+
+async def test_a_grant_is_taken_back_by_the_end_of_its_id_where_only_one_ends_so() -> None:
+    async with stage(DESK, CAREER) as on:
+        await on.say("career", "/allow desk")
+        await on.say("desk", "/allow career")
+        first, second = await on.store.grants()
+        twin = replace(first, id=GrantId(f"f{first.id[1:]}"), version=0)
+        await on.store.commit(Change(puts=[twin]))
+        end = first.id[-8:]
+        for said, answer in (
+            (second.id[-7:], f"no grant {second.id[-7:]} holds. See those that hold"),
+            (second.id[:13], f"no grant {second.id[:13]} holds"),
+            (second.id[-8:].upper(), "Revoked: default/career may"),
+            (end, f"the ids of 2 grants end in {end}. Give more of the one that you mean: {first.id}, {twin.id}"),
+            (first.id, f"(by room:1; {first.id})"),
+            (end, f"(by room:1; {twin.id})"),
+        ):
+            await on.say("career", f"/policy revoke {said}")
+            await on.quiet()
+            assert answer in on.chat.texts(room("career"))[-1]
+        assert await on.exchange.oversight.grants(await person(on)) == []
+
+
+async def test_the_end_of_its_id_lets_no_terminal_take_back_what_was_forbidden() -> None:
+    async with stage(DESK, CAREER) as on:
+        await on.say("career", "/deny desk")
+        (deny,) = await on.exchange.oversight.grants(await person(on))
+        with pytest.raises(Refused) as refused:
+            await on.exchange.oversight.revoke(await person(on), deny.id[-8:])
+        assert (refused.value.code, refused.value.remedy) == (
+            Code.NOT_PERMITTED,
+            f"There: /policy revoke {deny.id}",
+        )
 
 
 async def test_only_a_person_grants_and_what_was_tried_is_in_the_audit() -> None:

@@ -269,7 +269,7 @@ async def test_an_agent_that_is_wedged_after_a_stop_is_replaced_with_its_context
 
 
 async def test_a_person_stops_and_resumes_from_a_shell_what_has_no_place_and_nobody_else_does() -> None:
-    async with stage(session("career", places=())) as on:
+    async with stage(session("career", places=()), confirm_in_chat=False) as on:
         started = asyncio.Event()
         on.agent("career", endless(on, started))
         person, program = await on.shell(origin=Origin.USER), await on.shell()
@@ -283,9 +283,9 @@ async def test_a_person_stops_and_resumes_from_a_shell_what_has_no_place_and_nob
         second = await on.send("career", "second")
         await on.quiet()
         assert (await on.message(second.message_id)).state is State.QUEUED
-        assert await on.exchange.resume(person, "default/career")
+        assert (await on.exchange.resume(person, "default/career")).resumed
         assert (await on.exchange.answer(await on.shell(), second.message_id, 5)).answer is Answer.ANSWERED
-        assert not await on.exchange.resume(person, "career")
+        assert not (await on.exchange.resume(person, "career")).resumed
         with pytest.raises(Refused) as refused:
             await on.exchange.stop(person, "nobody", False)
         assert refused.value.code is Code.UNKNOWN_SESSION

@@ -105,7 +105,7 @@ async def test_closed_sessions_leave_the_list() -> None:
 
 async def test_people_find_a_session_by_id_handle_or_title_and_never_by_chance() -> None:
     one, two = session("jobs", agent=None), session("jobs-2", agent=None)
-    async with stage(one, two, session("career")) as on:
+    async with stage(one, two, session("career"), confirm_in_chat=False) as on:
         find = on.exchange.directory.find
         for name in ("career", "@career", "default/career", "@session:default/career", "CAREER", " Career "):
             assert (await find(name)).id == ident("career")

@@ -10,11 +10,12 @@ from adapters.sqlite import migrate as migrations
 from adapters.sqlite.codec import columns_of, row_of
 from adapters.sqlite.migrate import NewerSchema, known_migrations, migrate, schema_of
 from adapters.sqlite.store import open_store
+from bridge.approval import Approval
 from bridge.ids import MessageId, TurnId
 from bridge.ports.store import Change
 from bridge.post import Button
 from bridge.session import Habits
-from tests.contracts.entities import CAREER, DESK, TALK, message, post, request, session, step, turn, verdict
+from tests.contracts.entities import CAREER, DESK, TALK, approval, message, post, request, session, step, turn, verdict
 
 
 def schema(path: Path) -> list[tuple[str, str, str]]:
@@ -99,5 +100,23 @@ async def test_what_an_older_database_holds_is_there_after_its_tables_were_made_
         assert await store.turn(TurnId("t-1")) == kept["turns"]
         assert await store.post("key of p-1") == kept["posts"]
         assert [*await store.verdicts(TALK), *await store.steps("m-1")] == [kept["verdicts"], kept["steps"]]
+    finally:
+        await store.close()
+
+
+async def test_what_operators_are_asked_outlives_an_upgrade(tmp_path: Path) -> None:
+    path = tmp_path / "tieline.db"
+    asked = [approval("a-1", expires_at=60.0), approval("a-2").closed(20.0, "accepted", "telegram:111")]
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, upto=9)
+        columns = columns_of(Approval)
+        for one in asked:
+            values = row_of(Approval, columns)(one)
+            places = ", ".join("?" * len(columns))
+            connection.execute(f"INSERT INTO approvals ({', '.join(columns)}) VALUES ({places})", values)
+    store = await open_store(path)
+    try:
+        assert [await store.approval(one.id) for one in asked] == asked
+        assert [one.id for one in await store.ended_approvals(60.0, 9)] == ["a-1"]
     finally:
         await store.close()

@@ -66,6 +66,7 @@ class Life:
             limits=world.scenario.limits,
             tools={},
             node=node,
+            confirm_in_chat=False,
         )
         ledger = self.exchange._ledger
         ledger.wake = UnsureWake(ledger.wake, world, world.scenario.chance(f"wakes/{name}"))

@@ -19,6 +19,7 @@ from bridge.views import (
     Receipt,
     Received,
     ReplyView,
+    ResumedView,
     Send,
     SessionView,
     StatusView,
@@ -36,7 +37,7 @@ class MemoryExchange:
     """Sending to a session that is named after a refusal code, with `-` for `_`, is refused with that code.
 
     `asked` is set by each question; a test answers it with `close`. `waits` is whether a tool's result says that mail
-    does.
+    does, `asked_at` where an operator must accept what a shell would widen.
     """
 
     oversight: Any = None
@@ -56,6 +57,7 @@ class MemoryExchange:
     deferred: list[str] = field(default_factory=list)
     read: list[str] = field(default_factory=list)
     stopped: list[str] = field(default_factory=list)
+    asked_at: tuple[str, ...] = ()
     mail: dict[SessionId, list[Mail]] = field(default_factory=dict)
     answers: dict[str, AnswerView] = field(default_factory=dict)
     keys: dict[str, Receipt] = field(default_factory=dict)
@@ -193,16 +195,17 @@ class MemoryExchange:
             raise Refused(Code.NOT_PERMITTED, "an agent may not make sessions")
         name = SessionId(f"default/{handle}")
         self.kinds[name] = Kind.CHAT
-        return replace(self._view(name), cwd=cwd, title=title or handle, places=(place,) if place else ())
+        made = replace(self._view(name), cwd=cwd, title=title or handle, places=(place,) if place else ())
+        return replace(made, waits_for=self.asked_at)
 
     async def stop(self, caller: Caller, session: str, everything: bool) -> tuple[bool, int]:
         self.callers.append(caller)
         self.stopped.append(session)
         return True, 2 if everything else 0
 
-    async def resume(self, caller: Caller, session: str) -> bool:
+    async def resume(self, caller: Caller, session: str) -> ResumedView:
         self.callers.append(caller)
-        return session in self.stopped
+        return ResumedView(session in self.stopped and not self.asked_at, self.asked_at)
 
     async def trace(self, caller: Caller, ident: str) -> list[Step]:
         if not self.lines:

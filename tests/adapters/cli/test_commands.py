@@ -104,7 +104,7 @@ async def test_a_session_is_made_in_the_directory_of_who_asks_and_never_by_an_ag
     assert (await shell.run(*arguments, TIELINE_TOKEN="desk-token")).code == 77
     done = await shell.run(*arguments)
     assert done.code == 0
-    assert set(done.records[0]) == KEYS["sessions"]
+    assert set(done.records[0]) == {*KEYS["sessions"], "waits_for"}
     assert (done.records[0]["cwd"], done.records[0]["places"]) == (str(Path.cwd() / "work"), ["cli:made"])
     assert done.err == f"{Path.cwd() / 'work'} is no directory yet: make it, or the agent cannot start\n"
 
@@ -117,7 +117,21 @@ async def test_a_session_is_stopped_and_resumed(shell: Shell) -> None:
     [record] = (await shell.run("session", "stop", "career", "--json")).records
     assert record == {"stopped": True, "cancelled": 0}
     [record] = (await shell.run("session", "resume", "career", "--json")).records
-    assert record == {"resumed": True}
+    assert record == {"resumed": True, "waits_for": []}
+
+
+async def test_what_waits_for_an_operator_is_told_with_the_place_where_it_waits(
+    shell: Shell, exchange: MemoryExchange
+) -> None:
+    exchange.asked_at = ("telegram:111",)
+    made = await shell.run("session", "new", "made")
+    assert (made.code, made.out) == (0, "default/made waits for an operator at telegram:111\n")
+    resumed = await shell.run("session", "resume", "career")
+    assert (resumed.code, resumed.out) == (0, "career waits for an operator at telegram:111\n")
+    [record] = (await shell.run("session", "resume", "career", "--json")).records
+    assert record == {"resumed": False, "waits_for": ["telegram:111"]}
+    [record] = (await shell.run("session", "new", "made", "--json")).records
+    assert (record["id"], record["waits_for"]) == ("default/made", ["telegram:111"])
 
 
 @pytest.mark.parametrize("text", ["zażółć 🎉\n\n", "", " \t", "a\r\nb", "-- --json"])

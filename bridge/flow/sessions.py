@@ -1,0 +1,115 @@
+"""Sessions as people make them and let them take work again, from a shell (DESIGN §7)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from bridge.approval import Subject
+from bridge.caller import Caller
+from bridge.errors import Code, Refused
+from bridge.flow.control import Control, holds_back, resume
+from bridge.flow.directory import Directory
+from bridge.flow.ledger import Ledger
+from bridge.flow.proposals import Effects, Proposals
+from bridge.flow.roster import Roster
+from bridge.flow.work import Work
+from bridge.ids import Place, SessionId
+from bridge.proposed import session_new, session_proposed, session_resumed
+from bridge.session import NewSession
+from bridge.views import ResumedView, SessionView
+
+_SHOWN_CHARS = 1_500
+"""What an operator accepts stands whole in one post, whatever characters it has."""
+
+
+class Sessions:
+    """What a shell would make or resume may be an agent's wish, and is proposed where that takes an operator's word."""
+
+    def __init__(
+        self, ledger: Ledger, roster: Roster, control: Control, directory: Directory, proposals: Proposals
+    ) -> None:
+        self._ledger = ledger
+        self._roster = roster
+        self._control = control
+        self._directory = directory
+        self._proposals = proposals
+        proposals.register(Subject.SESSION, Effects(self._apply, check=self._check))
+
+    async def make(self, caller: Caller, new: NewSession) -> SessionView:
+        """Raises `Refused` as `Roster.check` does, whether it has to wait or not."""
+        if not self._proposals.must_wait(caller):
+            await self._ledger.do(lambda work: self._roster.make(work, new))
+            return await self._directory.view(new.id)
+        taken_from = await _session_at(self._ledger, new.place)
+        about = session_new(new, taken_from)
+        if len(about) > _SHOWN_CHARS:
+            raise Refused(
+                Code.INVALID_REQUEST,
+                "it has more characters than an operator can be shown in one post",
+                remedy="Choose a shorter directory or title, or declare the session in tieline.toml.",
+            )
+        content = {
+            "id": new.id,
+            "title": new.title,
+            "agent": new.agent,
+            "cwd": new.cwd,
+            "place": new.place,
+            "taken_from": taken_from,
+        }
+        await self._propose(caller, about, content, session_proposed(about, caller.session))
+        preview = self._directory.preview(new.made(self._ledger.clock.now()), [new.place] if new.place else [])
+        return replace(preview, waits_for=self._asked_at())
+
+    async def resume(self, caller: Caller, session: SessionId) -> ResumedView:
+        if not self._proposals.must_wait(caller):
+            return ResumedView(await self._control.resume(session))
+        because = await self._ledger.do(lambda work: holds_back(work, session))
+        if because is None:
+            return ResumedView(resumed=False)
+        about = session_resumed(session)
+        text = session_proposed(about, caller.session, because)
+        await self._propose(caller, about, {"resume": session}, text)
+        return ResumedView(resumed=False, waits_for=self._asked_at())
+
+    async def _propose(self, caller: Caller, about: str, content: Mapping[str, Any], text: str) -> None:
+        life_s = self._ledger.limits.held_life_s
+        await self._proposals.propose(caller, Subject.SESSION, about, content, text, life_s)
+
+    def _asked_at(self) -> tuple[Place, ...]:
+        return tuple(self._proposals.places()[:1])
+
+    async def _check(self, work: Work, content: Mapping[str, Any]) -> None:
+        if "resume" in content:
+            session = await work.session(content["resume"])
+            if session is None or session.closed_at is not None:
+                raise closed(content["resume"])
+            return
+        new = _new(content)
+        await self._roster.check(work, new)
+        owner = await _session_at(work, new.place)
+        if owner != content["taken_from"]:
+            whose = f"{owner}'s" if owner else "nobody's"
+            raise Refused(
+                Code.INVALID_REQUEST,
+                f"{new.place} is {whose} by now",
+                remedy="Refuse this, and let it be asked for again.",
+            )
+
+    async def _apply(self, work: Work, by: Caller, content: Mapping[str, Any]) -> None:
+        if "resume" in content:
+            await resume(work, content["resume"])
+        else:
+            await self._roster.make(work, _new(content))
+
+
+def closed(session: SessionId) -> Refused:
+    return Refused(Code.SESSION_CLOSED, f"{session} has been closed")
+
+
+def _new(content: Mapping[str, Any]) -> NewSession:
+    return NewSession(content["id"], content["title"], content["agent"], content["cwd"], content["place"])
+
+
+async def _session_at(means: Ledger | Work, place: Place | None) -> SessionId | None:
+    binding = await means.store.binding(place) if place is not None else None
+    return binding.session if binding is not None else None

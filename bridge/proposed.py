@@ -1,0 +1,66 @@
+"""What an operator is asked to accept in a chat, in words that show all that is decided (DESIGN §4, §7)."""
+
+from collections.abc import Sequence
+
+from bridge.errors import Refused
+from bridge.grant import Scope
+from bridge.ids import SessionId
+from bridge.session import NewSession
+from bridge.wording import in_line, refused_text, short
+
+_WIDENING_CHARS = 2_500
+WIDENING = "tieline.toml would let agents do more"
+
+
+def grant_proposed(
+    sender: str, recipient: str, verbs: Sequence[str], scope: Scope, life_s: float | None, by: str
+) -> str:
+    until = f", for {life_s:g} s" if life_s is not None else ""
+    return (
+        f"A terminal ({by}) asks for a grant: {sender} → {recipient}: {', '.join(verbs)} ({scope}{until}).\n"
+        "It holds once you accept it here."
+    )
+
+
+def session_new(new: NewSession, taken_from: SessionId | None) -> str:
+    """All of a session that is to be made, each on a line of its own whatever it holds."""
+    told = [f"a new session, {new.id}", f"agent: {_plain(new.agent or 'none, its mail waits to be read')}"]
+    if new.agent is not None or new.cwd is not None:
+        told.append(f"directory: {_plain(new.cwd or 'your home')}")
+    if new.place is not None:
+        told.append(f"place: {_plain(new.place)}" + (f", which is {taken_from}'s so far" if taken_from else ""))
+    return "\n· ".join([*told, f"title: {_plain(new.title)}"])
+
+
+def session_resumed(session: SessionId) -> str:
+    return f"{session} takes work again"
+
+
+def session_proposed(what: str, by: SessionId, because: str | None = None) -> str:
+    """What a shell asks for, as operators are asked for it."""
+    now = f"\n· now {in_line(because)}" if because else ""
+    return f"A terminal ({by}) asks for this: {what}{now}\nIt is done once you accept it here."
+
+
+def widening_proposed(lines: Sequence[str]) -> str:
+    """In one post, for its buttons stand below all that they decide about."""
+    shown: list[str] = []
+    for line in lines:
+        bullet = f"+ {short(line, 800)}"
+        if sum(map(len, shown)) + len(bullet) > _WIDENING_CHARS:
+            break
+        shown.append(bullet)
+    more = len(lines) - len(shown)
+    cut = f"\n… and {more} more: the bridge's log has all of them" if more else ""
+    waits = "It waits for your word; what only forbids more holds already. If nobody of you has written it, refuse."
+    later = "Once you accept, rules hold at once; people, chats and commands from the next start of the bridge."
+    return f"{WIDENING}:\n" + "\n".join(shown) + f"{cut}\n\n{waits} {later}"
+
+
+def kept(about: str, refused: Refused) -> str:
+    return f"{about}\n· {refused_text(refused)}\nAccept it again once that is set right, or refuse it."
+
+
+def _plain(text: str) -> str:
+    """As it is, or with signs for what cannot be seen or would begin another line."""
+    return text if text.isprintable() else repr(text)
