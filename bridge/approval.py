@@ -19,6 +19,8 @@ class Subject(StrEnum):
     """A grant that a shell has asked for."""
     SESSION = "session"
     """A session that a shell would make, or let take work again."""
+    PAUSE = "pause"
+    """The end of a pause of all traffic between agents, which a shell has asked for."""
     RULES = "rules"
     """Settings of the operator's file that would let agents do more."""
 

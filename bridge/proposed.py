@@ -9,6 +9,7 @@ from bridge.session import NewSession
 from bridge.wording import in_line, refused_text, short
 
 _WIDENING_CHARS = 2_500
+RESUMING = "agents reach each other again"
 WIDENING = "tieline.toml would let agents do more"
 
 
@@ -19,6 +20,13 @@ def grant_proposed(
     return (
         f"A terminal ({by}) asks for a grant: {sender} → {recipient}: {', '.join(verbs)} ({scope}{until}).\n"
         "It holds once you accept it here."
+    )
+
+
+def resume_proposed(by: str, paused_by: str) -> str:
+    return (
+        f"A terminal ({by}) asks for the end of the pause (by {in_line(paused_by)}): {RESUMING}.\n"
+        "It is done once you accept it here."
     )
 
 

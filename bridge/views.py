@@ -198,11 +198,13 @@ class FileState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RegimeView:
-    """Whether all traffic between agents is paused, by whom and since when."""
+    """Whether all traffic between agents is paused, by whom and since when. `waits_for` is where an operator must say
+    first that it goes on."""
 
     paused: bool
     by: str | None
     since: float | None
+    waits_for: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,6 +214,7 @@ class RegimeShown(Shown):
     paused: bool
     by: str | None
     since: Time | None
+    waits_for: list[str]
 
 
 class RecordShown(Shown):

@@ -50,9 +50,11 @@ def policy(bridge: Connection, options: argparse.Namespace) -> int:
             now = bridge.post(f"/v1/{options.action}", {})
             if options.json:
                 record(now)
+            elif now["waits_for"]:
+                say(f"agents reach each other again once an operator accepts it at {now['waits_for'][0]}")
             elif now["paused"]:
                 say(f"paused by {one_line(now['by'])}: no agent reaches another")
-                say("until /policy resume in a chat; without one: tieline policy resume")
+                say("until: tieline policy resume, or /policy resume in a chat")
             else:
                 say("agents reach each other again")
             return exits.OK

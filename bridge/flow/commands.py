@@ -22,6 +22,7 @@ from bridge.ids import SHELL, SessionId, session_id
 from bridge.message import Intent, Origin
 from bridge.ports.chat import Heard
 from bridge.post import PostKind
+from bridge.proposed import RESUMING
 from bridge.session import Session
 from bridge.standing import standing
 from bridge.views import Send
@@ -206,7 +207,7 @@ class Commands:
                 return "No agent reaches another until /policy resume. What comes waits."
             case "resume":
                 await self._oversight.resume(_caller(heard, await self._speaker(heard)))
-                return "Agents reach each other again."
+                return f"{RESUMING.capitalize()}."
             case _:
                 raise Refused(Code.INVALID_REQUEST, f"there is no /policy {word[:40]}", remedy="See /help.")
 

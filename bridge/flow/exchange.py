@@ -36,6 +36,7 @@ from bridge.flow.sessions import Sessions
 from bridge.flow.shortage import Shortage
 from bridge.flow.speakers import Speakers
 from bridge.flow.steering import Steering
+from bridge.flow.switch import Switch
 from bridge.flow.timekeeper import Timekeeper
 from bridge.flow.turns import Turns
 from bridge.flow.unheard import Unheard
@@ -103,7 +104,9 @@ class Exchange(Calls):
         steering = Steering(ledger, agents)
         approvals = Approvals(ledger, governance, self._dispatch, profile)
         permissions = Permissions(ledger, governance)
-        self.oversight: Oversight = Oversight(ledger, approvals, Grants(ledger), proposals, directory, permissions)
+        self.oversight: Oversight = Oversight(
+            ledger, approvals, Grants(ledger), proposals, directory, permissions, Switch(ledger, proposals)
+        )
         self.charter = Charter(ledger, governance, proposals)
         commands = Commands(ledger, admission, directory, roster, control, self.oversight, self.charter)
         self.menu = commands.menu()

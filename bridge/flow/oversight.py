@@ -6,7 +6,7 @@ from typing import Any, Never
 
 from bridge.admission import verbs_of
 from bridge.approval import Subject
-from bridge.audit import Act, ActKind
+from bridge.audit import Act
 from bridge.caller import Caller
 from bridge.decision import Effect, Verb, Verdict
 from bridge.errors import Code, Refused
@@ -17,6 +17,7 @@ from bridge.flow.grants import Grants, give
 from bridge.flow.ledger import Ledger
 from bridge.flow.permissions import Permissions
 from bridge.flow.proposals import Effects, Proposals
+from bridge.flow.switch import Switch
 from bridge.flow.work import Work
 from bridge.grant import Grant, Scope
 from bridge.ids import ConversationId, address
@@ -37,6 +38,7 @@ class Oversight:
         proposals: Proposals,
         directory: Directory,
         permissions: Permissions,
+        switch: Switch,
     ) -> None:
         self._ledger = ledger
         self._approvals = approvals
@@ -44,6 +46,7 @@ class Oversight:
         self._proposals = proposals
         self._directory = directory
         self._permissions = permissions
+        self._switch = switch
         proposals.register(Subject.GRANT, Effects(_give_proposed))
 
     # Approvals
@@ -166,23 +169,11 @@ class Oversight:
     async def pause(self, caller: Caller) -> RegimeView:
         """Stops all traffic between agents: what comes is kept, and waits."""
         await self._person(caller, "pause")
-        return await self._ledger.do(lambda work: _pause(work, caller))
+        return await self._switch.pause(caller)
 
     async def resume(self, caller: Caller) -> RegimeView:
-        """That agents reach each other again widens, whoever has paused them."""
         await self._person(caller, "resume")
-        if self._proposals.must_wait(caller) and (await self._ledger.regime()).paused:
-            await self._refuse(caller, "resume", "what was paused is resumed by an operator in a chat only")
-        view = await self._ledger.do(lambda work: _resume(work, caller))
-        store, wake = self._ledger.store, self._ledger.wake
-        for session in await store.waiting_sessions():
-            wake.lane(session)
-        for session in await store.unsettled():
-            wake.mail(session)
-            for message in await store.queue(session):
-                if message.in_reply_to is not None:
-                    wake.closed(message.in_reply_to)
-        return view
+        return await self._switch.resume(caller)
 
     # The audit
 
@@ -239,23 +230,6 @@ async def _give(work: Work, by: Caller, content: Mapping[str, Any]) -> Grant:
 
 async def _give_proposed(work: Work, by: Caller, content: Mapping[str, Any]) -> None:
     await _give(work, by, content)
-
-
-async def _pause(work: Work, by: Caller) -> RegimeView:
-    regime = await work.regime()
-    if not regime.paused:
-        regime = replace(regime, paused_at=work.now, paused_by=by.name)
-        work.put_regime(regime)
-        work.act(ActKind.PAUSED, by, regime.id)
-    return RegimeView(regime.paused, regime.paused_by, regime.paused_at)
-
-
-async def _resume(work: Work, by: Caller) -> RegimeView:
-    regime = await work.regime()
-    if regime.paused:
-        work.put_regime(replace(regime, paused_at=None, paused_by=None))
-        work.act(ActKind.RESUMED, by, regime.id, paused_by=regime.paused_by)
-    return RegimeView(False, None, None)
 
 
 def _held(message: Message) -> HeldView:

@@ -11,6 +11,7 @@ from bridge.decision import Effect, Verb
 from bridge.errors import Code, Refused
 from bridge.grant import GrantId, Scope
 from bridge.message import Intent, Origin, State
+from bridge.ports.chat import Pressed
 from bridge.ports.runtime import Prompt
 from bridge.ports.store import Change
 from bridge.request import Answer
@@ -383,16 +384,33 @@ async def test_a_pause_survives_a_restart() -> None:
         assert on.runtime.prompts
 
 
-async def test_a_terminal_does_not_end_a_pause_where_there_is_a_chat() -> None:
+async def test_a_terminal_does_not_end_a_pause_where_there_is_a_chat_but_asks_there() -> None:
     async with stage(DESK) as on:
-        await on.exchange.oversight.pause(await person(on))
-        with pytest.raises(Refused) as refused:
-            await on.exchange.oversight.resume(await person(on))
-        assert (refused.value.code, refused.value.remedy) == (Code.NOT_PERMITTED, "There: /policy resume")
-        assert await acts(on) == [ActKind.PAUSED, ActKind.REFUSED]
-        await on.say("desk", "/policy resume")
+        oversight = on.exchange.oversight
+        assert not (await oversight.resume(await person(on))).waits_for  # there is nothing to end
+        await oversight.pause(await person(on))
+        for _ in range(2):
+            asked = await oversight.resume(await person(on))
+            assert (asked.paused, asked.waits_for) == (True, (OFFICE,))
+        assert await acts(on) == [ActKind.PAUSED, ActKind.PROPOSED]
+        await on.press_when_seen("office", "Accept", "asks for the end of the pause (by shell)")
         assert not (await on.store.regime()).paused
-        assert not (await on.exchange.oversight.resume(await person(on))).paused  # nothing is undone by it
+        assert (await acts(on))[2:] == [ActKind.APPROVED, ActKind.RESUMED]
+
+
+async def test_an_old_question_ends_no_later_pause() -> None:
+    async with stage(DESK) as on:
+        oversight = on.exchange.oversight
+        await oversight.pause(await person(on))
+        await oversight.resume(await person(on))
+        asked = await on.chat.seen(OFFICE, "asks for the end of the pause")
+        await on.say("desk", "/policy resume")
+        await on.chat.seen(OFFICE, "withdrawn")
+        await on.clock.advance(1)
+        await oversight.pause(await person(on))
+        pressed = Pressed(OFFICE, OPERATOR, asked.buttons[0].action)
+        assert await on.exchange.inbound.press(pressed) == "This was withdrawn already."
+        assert (await on.store.regime()).paused
 
 
 async def test_what_a_pause_holds_back_from_a_terminal_comes_after_it() -> None:

@@ -1,11 +1,11 @@
--- Operators are asked about sessions, too, that a shell would make or let take work again.
+-- Operators are asked about sessions, too, that a shell would make or let take work again, and about the end of a pause.
 
 ALTER TABLE approvals RENAME TO old_approvals;
 
 CREATE TABLE approvals (
     id TEXT PRIMARY KEY,
     subject TEXT NOT NULL CHECK (
-        subject = 'mail' OR subject = 'grant' OR subject = 'session' OR subject = 'rules'
+        subject = 'mail' OR subject = 'grant' OR subject = 'session' OR subject = 'pause' OR subject = 'rules'
     ),
     about TEXT NOT NULL,
     content TEXT NOT NULL,
