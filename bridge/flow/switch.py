@@ -25,6 +25,8 @@ class Switch:
         proposals.register(Subject.PAUSE, Effects(self._accepted, check=_check))
 
     async def pause(self, by: Caller) -> RegimeView:
+        self._ledger.forget_regime()  # another bridge may have ended a pause since
+
         async def body(work: Work) -> RegimeView:
             regime = await work.regime()
             if not regime.paused:
@@ -38,13 +40,19 @@ class Switch:
     async def resume(self, by: Caller) -> RegimeView:
         """That agents reach each other again widens, whoever has paused them: it is proposed where that takes an
         operator's word."""
-        regime = await self._ledger.regime()
-        if regime.paused and self._proposals.must_wait(by):
-            text = resume_proposed(by.name, regime.paused_by or "")
-            content, life_s = {"paused_at": regime.paused_at}, self._ledger.limits.held_life_s
-            await self._proposals.propose(by, Subject.PAUSE, RESUMING, content, text, life_s)
-            return _view(regime, tuple(self._proposals.places()[:1]))
+        self._ledger.forget_regime()  # another bridge may have begun a pause since
+        if self._proposals.must_wait(by):
+            return await self._propose(by)
         return await self._ledger.do(lambda work: self._resume(work, by))
+
+    async def _propose(self, by: Caller) -> RegimeView:
+        regime = await self._ledger.regime()
+        if not regime.paused:
+            return _view(regime)
+        text = resume_proposed(by.name, regime.paused_by or "")
+        content, life_s = {"paused_at": regime.paused_at}, self._ledger.limits.held_life_s
+        await self._proposals.propose(by, Subject.PAUSE, RESUMING, content, text, life_s)
+        return _view(regime, tuple(self._proposals.places()[:1]))
 
     async def _resume(self, work: Work, by: Caller) -> RegimeView:
         await self._proposals.withdraw(work, Subject.PAUSE, RESUMING)

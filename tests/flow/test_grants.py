@@ -18,6 +18,7 @@ from bridge.request import Answer
 from bridge.views import Send
 from tests.fakes.runtime import FakeAgent
 from tests.flow.stage import ALL, OPERATOR, USER, Stage, ident, room, rule, session, stage
+from tests.flow.two_bridges import two_bridges
 
 DESK, CAREER = session("desk"), session("career")
 NOTHING = [rule("default/nobody", "default/nobody")]
@@ -396,6 +397,26 @@ async def test_a_terminal_does_not_end_a_pause_where_there_is_a_chat_but_asks_th
         await on.press_when_seen("office", "Accept", "asks for the end of the pause (by shell)")
         assert not (await on.store.regime()).paused
         assert (await acts(on))[2:] == [ActKind.APPROVED, ActKind.RESUMED]
+
+
+async def test_a_terminal_at_a_bridge_that_has_not_heard_of_a_pause_does_not_end_it() -> None:
+    async with two_bridges() as (one, other):
+        assert (await other.exchange.status(await other.shell())).paused_by is None
+        for on in (one, one, other):
+            await one.exchange.oversight.pause(await person(one))
+            asked = await on.exchange.oversight.resume(await person(on))
+            assert (asked.paused, bool(asked.waits_for)) == (True, True)
+        assert (await one.store.regime()).paused
+
+
+async def test_a_pause_holds_though_its_bridge_has_not_heard_that_an_earlier_one_is_over() -> None:
+    async with two_bridges() as (one, other):
+        await one.exchange.oversight.pause(await person(one))
+        assert (await one.exchange.status(await one.shell())).paused_by == "shell"
+        await other.say("desk", "/policy resume")
+        assert not (await one.store.regime()).paused
+        await one.exchange.oversight.pause(await person(one))
+        assert (await one.store.regime()).paused
 
 
 async def test_an_old_question_ends_no_later_pause() -> None:
