@@ -100,6 +100,10 @@ def unknown_session() -> Refused:
     return Refused(Code.UNKNOWN_SESSION, "no session of that name can be reached from here")
 
 
+def closed_session(session: SessionId) -> Refused:
+    return Refused(Code.SESSION_CLOSED, f"{session} has been closed")
+
+
 def may_send(sender: Session) -> Refused | None:
     """The second step: before an idempotency key is looked up."""
     if sender.closed_at is not None:
@@ -132,7 +136,7 @@ def _permitted(facts: Facts) -> Refused | None:
 def _able(facts: Facts) -> Refused | None:
     recipient = facts.recipient
     if recipient is not None and recipient.closed_at is not None:
-        return Refused(Code.SESSION_CLOSED, f"{recipient.id} has been closed")
+        return closed_session(recipient.id)
     if recipient is not None and recipient.paused is not None:
         return Refused(Code.PAUSED, f"{recipient.id} is paused: {recipient.paused}")
     return None

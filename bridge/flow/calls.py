@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 
-from bridge.admission import unknown_session
+from bridge.admission import closed_session, unknown_session
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.flow.admission import Admission
@@ -16,10 +16,10 @@ from bridge.flow.ledger import Ledger
 from bridge.flow.mailbox import Mailbox
 from bridge.flow.reply import Replies
 from bridge.flow.roster import Roster
-from bridge.flow.sessions import Sessions, closed
+from bridge.flow.sessions import Sessions
 from bridge.flow.speakers import Speakers
 from bridge.flow.steering import Steering
-from bridge.ids import SHELL, SessionId, address, profile_of
+from bridge.ids import SHELL, SessionId, address, profile_of, session_id
 from bridge.message import Origin
 from bridge.trace import Step
 from bridge.views import AnswerView, Mail, Receipt, Received, ResumedView, Send, SessionView, StatusView
@@ -138,13 +138,13 @@ class Calls:
     # Looking around
 
     async def caller(self, session_name: str | None, *, origin: Origin, bound: SessionId | None) -> Caller:
-        tries = Caller(SessionId(f"{self.directory.profile}/{SHELL}"), origin)
+        tries = Caller(session_id(self.directory.profile, SHELL), origin)
         async with self._recorded(tries, f"speak as {session_name}"):
             return await self._speakers.caller(session_name, origin=origin, bound=bound)
 
     async def turned_away(self, session: SessionId | None, wish: str, refused: Refused) -> None:
         """Records that whoever asked was refused at the door. `session` is who it is, or None where it is nobody."""
-        shell = SessionId(f"{self.directory.profile}/{SHELL}")
+        shell = session_id(self.directory.profile, SHELL)
         tries = Caller(session, Origin.PEER, bound=True) if session else Caller(shell, Origin.PEER, person="nobody")
         await record_attempt(self._ledger, tries, wish, refused)
 
@@ -202,7 +202,7 @@ class Calls:
         if session is None or profile_of(session.id) != self.directory.profile:
             raise unknown_session()
         if session.closed_at is not None:
-            raise closed(session.id)
+            raise closed_session(session.id)
         return session.id
 
     async def trace(self, caller: Caller, ident: str) -> list[Step]:

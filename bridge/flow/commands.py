@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from bridge import wording
+from bridge.admission import closed_session
 from bridge.caller import Caller
 from bridge.decision import Effect
 from bridge.duration import seconds
@@ -165,7 +166,7 @@ class Commands:
             raise Refused(Code.INVALID_REQUEST, "it takes a session", remedy="Like: /bind career; see /sessions.")
         session = await self._directory.find(rest)
         if session.closed_at is not None:
-            raise Refused(Code.SESSION_CLOSED, f"{session.id} has been closed")
+            raise closed_session(session.id)
         await self._roster.bind(heard.place, session.id)
         return f"This place is bound to {session.title} ({session.id})."
 

@@ -136,7 +136,7 @@ class Oversight:
                 via=caller.session,
                 given_at=approval.opened_at,
                 expires_at=None,
-                waits_for=tuple(self._proposals.places()[:1]),
+                waits_for=self._proposals.asked_at(),
                 denied=tuple(denied),
                 denied_by=denied_by,
             )

@@ -56,6 +56,10 @@ class Proposals:
         """Where operators are asked: their own chats. None where no chat has any."""
         return [place for chat in self._ledger.chats.values() for place in chat.reports()]
 
+    def asked_at(self) -> tuple[Place, ...]:
+        """Where whoever has to wait is told that it waits: at the first of `places`."""
+        return tuple(self.places()[:1])
+
     async def propose(
         self, by: Caller, subject: Subject, about: str, content: Mapping[str, Any], text: str, life_s: float | None
     ) -> Approval:

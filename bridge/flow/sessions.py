@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from bridge.admission import closed_session
 from bridge.approval import Subject
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
@@ -58,7 +59,7 @@ class Sessions:
         }
         await self._propose(caller, about, content, session_proposed(about, caller.session))
         preview = self._directory.preview(new.made(self._ledger.clock.now()), [new.place] if new.place else [])
-        return replace(preview, waits_for=self._asked_at())
+        return replace(preview, waits_for=self._proposals.asked_at())
 
     async def resume(self, caller: Caller, session: SessionId) -> ResumedView:
         if not self._proposals.must_wait(caller):
@@ -69,20 +70,17 @@ class Sessions:
         about = session_resumed(session)
         text = session_proposed(about, caller.session, because)
         await self._propose(caller, about, {"resume": session}, text)
-        return ResumedView(resumed=False, waits_for=self._asked_at())
+        return ResumedView(resumed=False, waits_for=self._proposals.asked_at())
 
     async def _propose(self, caller: Caller, about: str, content: Mapping[str, Any], text: str) -> None:
         life_s = self._ledger.limits.held_life_s
         await self._proposals.propose(caller, Subject.SESSION, about, content, text, life_s)
 
-    def _asked_at(self) -> tuple[Place, ...]:
-        return tuple(self._proposals.places()[:1])
-
     async def _check(self, work: Work, content: Mapping[str, Any]) -> None:
         if "resume" in content:
             session = await work.session(content["resume"])
             if session is None or session.closed_at is not None:
-                raise closed(content["resume"])
+                raise closed_session(content["resume"])
             return
         new = _new(content)
         await self._roster.check(work, new)
@@ -100,10 +98,6 @@ class Sessions:
             await resume(work, content["resume"])
         else:
             await self._roster.make(work, _new(content))
-
-
-def closed(session: SessionId) -> Refused:
-    return Refused(Code.SESSION_CLOSED, f"{session} has been closed")
 
 
 def _new(content: Mapping[str, Any]) -> NewSession:

@@ -52,7 +52,7 @@ class Switch:
         text = resume_proposed(by.name, regime.paused_by or "")
         content, life_s = {"paused_at": regime.paused_at}, self._ledger.limits.held_life_s
         await self._proposals.propose(by, Subject.PAUSE, RESUMING, content, text, life_s)
-        return _view(regime, tuple(self._proposals.places()[:1]))
+        return _view(regime, self._proposals.asked_at())
 
     async def _resume(self, work: Work, by: Caller) -> RegimeView:
         await self._proposals.withdraw(work, Subject.PAUSE, RESUMING)
