@@ -12,9 +12,9 @@ _NOT_TOLD = frozenset({"message_id", "epoch", "receipt", "reply", "turn", "verbs
 FILE = {
     "waits": "a part of tieline.toml waits for an operator's word in a chat",
     "refused": "an operator has refused what tieline.toml adds",
-    "broken": "tieline.toml cannot be read, and what it said before holds on: tieline doctor",
+    "broken": "tieline.toml cannot be read, and what it said before holds on",
 }
-"""Why not all of the operator's file holds."""
+"""Why not all of the operator's file holds, as `bridge.standing` has it, which is too heavy for a command to load."""
 
 _WHERE = {
     "held": "held until a person approves it",
@@ -34,10 +34,10 @@ def lasted(seconds: float) -> str:
 def status(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     waiting = found["oldest_queued_s"]
     by = found.get("paused_by")
-    paused = f"paused by {by}, until /policy resume in a chat; without one: tieline policy resume" if by else None
+    paused = f"paused by {by}, until: tieline policy resume, or /policy resume in a chat" if by else None
     return [
         *([("agents", paused)] if paused else []),
-        *([("file", told)] if (told := FILE.get(found.get("file", ""))) else []),
+        *([("file", f"{told}: tieline doctor")] if (told := FILE.get(found.get("file", ""))) else []),
         ("bridge", f"{found['version']}, pid {found['pid']}, up {lasted(found['uptime_s'])}"),
         ("profile", found["profile"]),
         ("store", found["store"]),

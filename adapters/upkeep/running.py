@@ -42,7 +42,7 @@ def _answering(status: Mapping[str, Any], version: str) -> Iterator[Finding]:
         yield ok("bridge", f"it answers, up {lasted(status['uptime_s'])}")
     if told := FILE.get(status["file"]):
         remedy = "tieline policy explain FROM TO tells what holds; accept, take back or mend what the file says."
-        yield warn("file", told.removesuffix(": tieline doctor"), remedy)
+        yield warn("file", told, remedy)
     telegram = status["telegram"]
     if telegram is not None and not telegram["ok"]:
         yield warn("telegram", str(telegram.get("error")), "It goes on by itself once that is set right.")
