@@ -6,7 +6,7 @@ from bridge.errors import Refused
 from bridge.grant import Scope
 from bridge.ids import SessionId
 from bridge.session import NewSession
-from bridge.wording import in_line, refused_text, short
+from bridge.wording import one_line, refused_text, short
 
 _WIDENING_CHARS = 2_500
 RESUMING = "agents reach each other again"
@@ -25,7 +25,7 @@ def grant_proposed(
 
 def resume_proposed(by: str, paused_by: str) -> str:
     return (
-        f"A terminal ({by}) asks for the end of the pause (by {in_line(paused_by)}): {RESUMING}.\n"
+        f"A terminal ({by}) asks for the end of the pause (by {one_line(paused_by)}): {RESUMING}.\n"
         "It is done once you accept it here."
     )
 
@@ -46,7 +46,7 @@ def session_resumed(session: SessionId) -> str:
 
 def session_proposed(what: str, by: SessionId, because: str | None = None) -> str:
     """What a shell asks for, as operators are asked for it."""
-    now = f"\n· now {in_line(because)}" if because else ""
+    now = f"\n· now {one_line(because)}" if because else ""
     return f"A terminal ({by}) asks for this: {what}{now}\nIt is done once you accept it here."
 
 

@@ -74,7 +74,7 @@ def ordinal(number: int) -> str:
 
 def sent_line(recipient: SessionId | str, text: str, status: str) -> str:
     """A handoff as its sender's place sees it."""
-    name = in_line(handle_of(SessionId(recipient)), 200)  # as it was written, where nobody has that name
+    name = one_line(handle_of(SessionId(recipient)), 200)  # as it was written, where nobody has that name
     return f"→ {name}: {set_in(text)}\n· {status}"
 
 
@@ -196,11 +196,11 @@ def refused_text(refused: Refused) -> str:
 
 
 def _because(reason: str | None) -> str:
+    return f": {one_line(reason)}" if reason else ""
+
+
+def one_line(text: str, limit: int = 300) -> str:
     """A reason may quote what another agent said or printed: in one line it cannot pass for the bridge's own words."""
-    return f": {in_line(reason)}" if reason else ""
-
-
-def in_line(text: str, limit: int = 300) -> str:
     return short(" ".join(text.split()), limit)
 
 
@@ -242,41 +242,41 @@ def answer_post(asked: SessionId, text: str, *, late: bool = False, question: bo
 
 
 def undelivered_post(place: Place, reason: str) -> str:
-    return f"What was for {place} could not be shown there: {in_line(reason)}. It was sent nowhere else."
+    return f"What was for {place} could not be shown there: {one_line(reason)}. It was sent nowhere else."
 
 
 def limit_notice(
     refused: Refused, sender: SessionId, recipient: str, picture: Sequence[tuple[SessionId, SessionId, int]]
 ) -> str:
     lines = [
-        f"Stopped: {handle_of(sender)} → {in_line(recipient.rpartition('/')[2])} was refused ({refused.code}: "
-        f"{in_line(refused.reason)}). This conversation between your agents goes no further by itself."
+        f"Stopped: {handle_of(sender)} → {one_line(recipient.rpartition('/')[2])} was refused ({refused.code}: "
+        f"{one_line(refused.reason)}). This conversation between your agents goes no further by itself."
     ]
     lines += [f"· {handle_of(one)} → {handle_of(other)}: {counted(sent, 'message')}" for one, other, sent in picture]
     return "\n".join(lines)
 
 
 def turn_failed(session: SessionId, detail: str, after: str) -> str:
-    return f"{handle_of(session)}: the turn failed: {in_line(detail, 400)}. {after}"
+    return f"{handle_of(session)}: the turn failed: {one_line(detail, 400)}. {after}"
 
 
 def given_up(message: Message, attempts: int, reason: str) -> str:
     who = f"the message of {handle_of(message.sender)}"
-    return f"{handle_of(message.recipient)}: {who} is given up after {attempts} attempts: {in_line(reason)}."
+    return f"{handle_of(message.recipient)}: {who} is given up after {attempts} attempts: {one_line(reason)}."
 
 
 def parked_text(session: SessionId, message: Message, reason: str) -> str:
     who = "your message" if message.from_person else f"the message of {handle_of(message.sender)}"
-    question = f"{handle_of(session)}: {in_line(reason)}; {who} may have been acted on already. Run it again?"
+    question = f"{handle_of(session)}: {one_line(reason)}; {who} may have been acted on already. Run it again?"
     return f"{question}\n{quoted(message)}"
 
 
 def parked_decided(message: Message, what: str) -> str:
-    return f"{in_line(what)}: {quoted(message)}"
+    return f"{one_line(what)}: {quoted(message)}"
 
 
 def input_ended(message: Message, outcome: Outcome, reason: str | None) -> str:
-    return f"Not done ({outcome}): {in_line(reason or 'no reason is known')}\n{quoted(message)}"
+    return f"Not done ({outcome}): {one_line(reason or 'no reason is known')}\n{quoted(message)}"
 
 
 def quoted(message: Message) -> str:

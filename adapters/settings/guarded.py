@@ -114,6 +114,7 @@ def widening(accepted: Guarded, wanted: Guarded, granted: Collection[str] = ()) 
         *_commands(accepted, wanted),
         *_behind_peers(accepted, wanted),
         *_labelled(accepted, wanted, granted),
+        *_confirmed(accepted, wanted),
         *widened(accepted.rules, wanted.rules),
     ]
 
@@ -236,6 +237,9 @@ def _labelled(accepted: Guarded, wanted: Guarded, granted: Collection[str]) -> I
             changed = set((labels ^ earlier) & named)
         if changed:
             yield f"{session}: {', '.join(sorted(changed))} {'is' if len(changed) == 1 else 'are'} new or gone there"
+
+
+def _confirmed(accepted: Guarded, wanted: Guarded) -> Iterator[str]:
     if accepted.confirm_in_chat and not wanted.confirm_in_chat:
         yield "policy.confirm_in_chat: what a terminal would widen holds without a word in the chat"
 

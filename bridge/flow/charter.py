@@ -40,13 +40,13 @@ class Charter:
         self._governance = governance
         self._proposals = proposals
         self._broken_at: float | None = None
-        self._whole = FileState.HOLDS
+        self._state = FileState.HOLDS
         self.accepted: Callable[[Copy], None] = lambda copy: None
         proposals.register(Subject.RULES, Effects(self._accept, refuse=self._refuse))
 
     @property
     def file(self) -> FileState:
-        return self._whole if self._broken_at is None else FileState.BROKEN
+        return self._state if self._broken_at is None else FileState.BROKEN
 
     def places(self) -> Sequence[Place]:
         """Where operators are asked. None where there is nobody to ask."""
@@ -74,7 +74,7 @@ class Charter:
                 work.act(ActKind.RELOADED, _FILE, regime.id, unasked=unasked or None)
 
         await self._ledger.do(body)
-        self._whole = FileState.HOLDS
+        self._state = FileState.HOLDS
 
     async def restrict(self, copy: Copy, lines: Sequence[str]) -> bool:
         """What was accepted holds on, and operators are asked for the copy. False where they have refused the same
@@ -91,7 +91,7 @@ class Charter:
             return False
 
         fresh = await self._ledger.do(body)
-        self._whole = FileState.WAITS if fresh else FileState.REFUSED
+        self._state = FileState.WAITS if fresh else FileState.REFUSED
         if not fresh or not self.places():
             return False
         content = {"copy": copy, "lines": list(lines)}
@@ -122,7 +122,7 @@ class Charter:
         work.put_regime(replace(await work.regime(), accepted=_kept(copy)))
 
         def hold() -> None:
-            self._whole = FileState.HOLDS
+            self._state = FileState.HOLDS
             self.accepted(copy)
 
         work.then(hold)
@@ -134,7 +134,7 @@ class Charter:
             work.put_regime(replace(regime, accepted=_kept(copy, refused=_digest(content["lines"]))))
 
         def refuse() -> None:
-            self._whole = FileState.REFUSED
+            self._state = FileState.REFUSED
 
         work.then(refuse)
 

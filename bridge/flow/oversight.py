@@ -144,12 +144,13 @@ class Oversight:
         return replace(_granted(given), denied=tuple(denied), denied_by=denied_by)
 
     async def revoke(self, caller: Caller, ident: str) -> GrantView:
-        """Taking back what was forbidden widens, and waits as a grant does."""
+        """Taking back what was forbidden widens: where a grant would wait for a word in a chat, it is refused, and can
+        be done there."""
         await self._person(caller, f"revoke {ident[:60]}")
         grant = await self._grants.find(ident)
         if grant.effect is Effect.DENY and self._proposals.must_wait(caller):
             reason = "what was forbidden is allowed again by an operator in a chat only"
-            await self._refuse(caller, f"revoke {grant.id}", reason)
+            await self._refuse(caller, f"revoke {grant.id}", reason, remedy=f"There: /policy revoke {grant.id}")
         return _granted(await self._grants.revoke(caller, grant.id))
 
     # What holds
@@ -196,8 +197,8 @@ class Oversight:
         who = "only an operator may do this" if caller.origin is Origin.USER else "only a person may do this"
         await self._refuse(caller, what, who, remedy="Type it in a terminal of your own, or ask an operator.")
 
-    async def _refuse(self, caller: Caller, what: str, reason: str, *, remedy: str | None = None) -> Never:
-        refused = Refused(Code.NOT_PERMITTED, reason, remedy=remedy or f"There: /policy {what}")
+    async def _refuse(self, caller: Caller, what: str, reason: str, *, remedy: str) -> Never:
+        refused = Refused(Code.NOT_PERMITTED, reason, remedy=remedy)
         await record_attempt(self._ledger, caller, what, refused)
         raise refused
 
