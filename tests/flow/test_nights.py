@@ -45,14 +45,7 @@ def _hours(one: dict[str, Any]) -> Habits:
 
 
 ABROAD = [
-    Session(
-        SessionId(name),
-        name,
-        Kind.CHAT,
-        Source.RUNTIME,
-        0.0,
-        habits=Habits(quiet=tuple(one["quiet"]), timezone=one["timezone"]),
-    )
+    Session(SessionId(name), name, Kind.CHAT, Source.RUNTIME, 0.0, habits=_hours(one))
     for name, one in TABLE["sessions"].items()
     if "/" in name
 ]

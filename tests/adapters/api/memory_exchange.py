@@ -218,8 +218,6 @@ class MemoryExchange:
         return StatusView(4711, "0.1.0", "default", 2.5, "memory", {"ok": True, "last_poll_age_s": 1.0}, 4, 1, 2, 3.5)
 
     async def caller(self, session_name: str | None, *, origin: Origin, bound: SessionId | None) -> Caller:
-        if bound is not None and session_name and address(session_name, "default") != bound:
-            raise Refused(Code.NOT_PERMITTED, f"this caller is {bound} and can speak as no other session")
         if bound is not None:
             return Caller(bound, origin, bound=True)
         session = address(session_name, "default") if session_name else SHELL
