@@ -8,6 +8,7 @@ from itertools import count
 from weakref import WeakKeyDictionary
 
 from adapters.memory.store import MemoryStore
+from bridge.audit import Act, ActKind
 from bridge.caller import Caller
 from bridge.decision import Effect, Verb
 from bridge.errors import Refused
@@ -169,6 +170,17 @@ class Stage:
     async def quiet(self) -> None:
         """Lets everything run that can run without the time's moving."""
         await settled()
+
+
+async def person(on: Stage) -> Caller:
+    """Whoever sits at a terminal."""
+    return await on.shell(origin=Origin.USER)
+
+
+async def acts(on: Stage) -> list[tuple[ActKind, str]]:
+    """What was done to what agents may do, and by whom, the oldest first."""
+    page, _ = await on.exchange.oversight.audit(await person(on), None, 50)
+    return [(one.act, one.by) for one in reversed(page) if isinstance(one, Act)]
 
 
 _LIVES: WeakKeyDictionary[Store, int] = WeakKeyDictionary()

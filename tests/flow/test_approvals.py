@@ -5,20 +5,19 @@ import asyncio
 import pytest
 
 from adapters.memory.store import MemoryStore
-from bridge.audit import Act, ActKind
-from bridge.caller import Caller
+from bridge.audit import ActKind
 from bridge.decision import Effect, Verdict
 from bridge.errors import Code, Refused
 from bridge.grant import Scope
 from bridge.limits import Limits
-from bridge.message import Intent, Origin, Outcome, State
+from bridge.message import Intent, Outcome, State
 from bridge.ports.chat import Person, Pressed
 from bridge.ports.runtime import Prompt
 from bridge.request import Answer
 from tests.fakes.chat import FakeChat
 from tests.fakes.clock import ManualClock
 from tests.fakes.runtime import FakeAgent
-from tests.flow.stage import ALL, USER, Stage, room, rule, session, stage
+from tests.flow.stage import ALL, USER, Stage, acts, person, room, rule, session, stage
 
 ASKS = [rule("default/shell", "default/career", ALL, Effect.ASK), rule("default/tool", "default/career")]
 CAREER, TOOL = session("career"), session("tool", agent=None)
@@ -35,16 +34,6 @@ def reading(on: Stage) -> None:
         return f"read: {mail.text}"
 
     on.agent("career", behaviour)
-
-
-async def person(on: Stage) -> Caller:
-    """Whoever sits at a terminal."""
-    return await on.shell("shell", Origin.USER)
-
-
-async def acts(on: Stage) -> list[tuple[ActKind, str]]:
-    page, _ = await on.exchange.oversight.audit(await person(on), None, 50)
-    return [(one.act, one.by) for one in reversed(page) if isinstance(one, Act)]
 
 
 async def test_what_is_held_does_not_count_as_mail_of_its_recipient() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.audit import Act, ActKind
+from bridge.audit import ActKind
 from bridge.caller import Caller
 from bridge.decision import Effect, Verb
 from bridge.errors import Code, Refused
@@ -17,7 +17,7 @@ from bridge.ports.store import Change
 from bridge.request import Answer
 from bridge.views import Send
 from tests.fakes.runtime import FakeAgent
-from tests.flow.stage import ALL, OPERATOR, USER, Stage, ident, room, rule, session, stage
+from tests.flow.stage import ALL, OPERATOR, USER, Stage, acts, ident, person, room, rule, session, stage
 from tests.flow.two_bridges import two_bridges
 
 DESK, CAREER = session("desk"), session("career")
@@ -25,13 +25,8 @@ NOTHING = [rule("default/nobody", "default/nobody")]
 OFFICE = room("office")
 
 
-async def person(on: Stage) -> Caller:
-    return await on.shell("shell", Origin.USER)
-
-
-async def acts(on: Stage) -> list[ActKind]:
-    page, _ = await on.exchange.oversight.audit(await person(on), None, 50)
-    return [one.act for one in reversed(page) if isinstance(one, Act)]
+async def kinds(on: Stage) -> list[ActKind]:
+    return [kind for kind, _ in await acts(on)]
 
 
 async def test_a_grant_makes_two_sessions_see_each_other_and_send_until_it_is_revoked() -> None:
@@ -43,7 +38,7 @@ async def test_a_grant_makes_two_sessions_see_each_other_and_send_until_it_is_re
         assert ident("career") in [view.id for view in views]
         await on.exchange.oversight.revoke(await person(on), grant.id)
         assert (await on.refused("career")).code is Code.UNKNOWN_SESSION
-        assert await acts(on) == [ActKind.GRANTED, ActKind.REVOKED]
+        assert await kinds(on) == [ActKind.GRANTED, ActKind.REVOKED]
 
 
 async def test_it_is_live_for_a_turn_that_runs() -> None:
@@ -170,7 +165,7 @@ async def test_only_a_person_grants_and_what_was_tried_is_in_the_audit() -> None
             with pytest.raises(Refused) as refused:
                 await attempt
             assert refused.value.code is Code.NOT_PERMITTED
-        assert await acts(on) == [ActKind.REFUSED] * 7
+        assert await kinds(on) == [ActKind.REFUSED] * 7
 
 
 @pytest.mark.parametrize(("sender", "recipient"), [("nobody", "career"), ("shell", "nobody"), ("tag:a", "career")])
@@ -369,7 +364,7 @@ async def test_a_pause_stops_all_traffic_between_agents_and_what_comes_waits() -
         await on.quiet()
         assert heard == ["from an agent", "for information"]
         assert (await on.message(receipt.message_id)).settled_at is not None
-        assert await acts(on) == [ActKind.PAUSED, ActKind.RESUMED]
+        assert await kinds(on) == [ActKind.PAUSED, ActKind.RESUMED]
 
 
 async def test_a_pause_survives_a_restart() -> None:
@@ -393,10 +388,10 @@ async def test_a_terminal_does_not_end_a_pause_where_there_is_a_chat_but_asks_th
         for _ in range(2):
             asked = await oversight.resume(await person(on))
             assert (asked.paused, asked.waits_for) == (True, (OFFICE,))
-        assert await acts(on) == [ActKind.PAUSED, ActKind.PROPOSED]
+        assert await kinds(on) == [ActKind.PAUSED, ActKind.PROPOSED]
         await on.press_when_seen("office", "Accept", "asks for the end of the pause (by shell)")
         assert not (await on.store.regime()).paused
-        assert (await acts(on))[2:] == [ActKind.APPROVED, ActKind.RESUMED]
+        assert (await kinds(on))[2:] == [ActKind.APPROVED, ActKind.RESUMED]
 
 
 async def test_a_terminal_at_a_bridge_that_has_not_heard_of_a_pause_does_not_end_it() -> None:

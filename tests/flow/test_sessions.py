@@ -7,32 +7,21 @@ from contextlib import asynccontextmanager
 import pytest
 
 from adapters.memory.store import MemoryStore
-from bridge.audit import Act, ActKind
-from bridge.caller import Caller
+from bridge.audit import ActKind
 from bridge.errors import Code, Refused
-from bridge.message import Origin
 from bridge.ports.runtime import Prompt
 from bridge.views import SessionView
 from tests.fakes.chat import FakeChat
 from tests.fakes.clock import ManualClock
 from tests.fakes.runtime import FakeAgent
-from tests.flow.stage import OPERATOR, USER, Stage, ident, room, session, stage
+from tests.flow.stage import OPERATOR, USER, Stage, acts, ident, person, room, session, stage
 
 OFFICE = room("office")
 CAREER = session("career")
 
 
-async def person(on: Stage) -> Caller:
-    return await on.shell(origin=Origin.USER)
-
-
 async def wished(on: Stage, handle: str = "research", place: str | None = "room:research") -> SessionView:
     return await on.exchange.new_session(await person(on), handle, "fake", "/srv/work", place, "Research")
-
-
-async def acts(on: Stage) -> list[tuple[ActKind, str]]:
-    page, _ = await on.exchange.oversight.audit(await person(on), None, 50)
-    return [(one.act, one.by) for one in reversed(page) if isinstance(one, Act)]
 
 
 def asked(on: Stage) -> list[str]:
