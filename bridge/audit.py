@@ -19,14 +19,15 @@ class ActKind(StrEnum):
     EXTENDED = "extended"
     """A conversation at its budget may go on."""
     REFUSED = "refused"
-    """Somebody who may not do one of these has tried."""
+    """Somebody has tried what it may not: one of these, or to speak, read or answer as another."""
 
 
 @quick
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Append-only. `by` is a person, as its chat names them, or the session that tried; `via` is the place or the
-    shell. `subject` is the id of what it was done to."""
+    """Append-only. `by` is a person, as its chat names them, the session that tried, or `nobody`, which was
+    turned away before it was known who asks; `via` is the place or the session. `subject` is the id of what it was done
+    to, or what was tried."""
 
     id: str
     at: float
