@@ -9,7 +9,7 @@ from time import time
 from adapters.cli import exits, output
 from adapters.cli.connection import Dropped, NoBridge
 from adapters.cli.plain import visible
-from adapters.rulebook.notes import notes, operators
+from adapters.rulebook.notes import has_operators, notes
 from adapters.rulebook.running import Running
 from adapters.rulebook.sessions import named, parties
 from adapters.settings.home import home_of
@@ -55,7 +55,7 @@ def check(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         for line in as_text.findings(found, len(settings.rules), len(sessions)):
             output.say(visible(line))
     asking = sum(rule.effect is Effect.ASK for rule in settings.rules)
-    if asking and not operators(settings):
+    if asking and not has_operators(settings):
         said = "asks" if asking == 1 else "ask"
         output.note(f"{counted(asking, 'rule')} {said} a person, and there are no operators: what is asked is refused")
     return exits.CONFIG if any(finding.level is Level.ERROR for finding in found) else exits.OK

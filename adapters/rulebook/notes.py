@@ -15,7 +15,7 @@ def notes(told: Explanation, settings: Settings, running: dict[str, Any] | None)
     if running is not None and running["effect"] != told.decision.effect:
         yield f"not so by now: the running bridge says {running['effect']}: {running['reason']}"
     # A session without a place in the file may be bound to one at run time.
-    attended = running["attended"] if running is not None else operators(settings)
+    attended = running["attended"] if running is not None else has_operators(settings)
     recipient = next((one for one in settings.sessions if one.id == told.recipient.id), None)
     if told.decision.effect is Effect.ASK and told.verb is not Verb.DISCOVER and not attended:
         yield "nobody attends at its places who could approve it, so it is refused"
@@ -23,7 +23,7 @@ def notes(told: Explanation, settings: Settings, running: dict[str, Any] | None)
         yield from _own(recipient.habits, told.verb)
 
 
-def operators(settings: Settings) -> bool:
+def has_operators(settings: Settings) -> bool:
     """Whether there is anybody at all who could be asked."""
     return settings.telegram is not None and bool(settings.telegram.operators)
 

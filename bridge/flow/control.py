@@ -175,18 +175,18 @@ async def holds_back(work: Work, session: SessionId) -> str | None:
         return f"paused: {known.paused}"
     if known.rested:
         return "stopped"
-    return "waiting to try again what failed" if await _put_off(work, session) else None
+    return "waiting to try again what failed" if await _to_try_again(work, session) else None
 
 
 async def hasten(work: Work, session: SessionId) -> bool:
     """Makes due now what a session has to try again later. Returns whether there was any. Quiet hours last on."""
-    waiting = await _put_off(work, session)
+    waiting = await _to_try_again(work, session)
     for message in waiting:
         work.put(replace(message, due_at=message.queued_at))
     return bool(waiting)
 
 
-async def _put_off(work: Work, session: SessionId) -> list[Message]:
+async def _to_try_again(work: Work, session: SessionId) -> list[Message]:
     known = await work.session(session)
     return [
         message
