@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from bridge.errors import Refused
-from bridge.grant import Scope
+from bridge.grant import Grant, Scope
 from bridge.ids import SessionId
 from bridge.session import NewSession
 from bridge.wording import one_line, refused_text, short
@@ -21,6 +21,13 @@ def grant_proposed(
         f"A terminal ({by}) asks for a grant: {sender} → {recipient}: {', '.join(verbs)} ({scope}{until}).\n"
         "It holds once you accept it here."
     )
+
+
+def revoke_proposed(grant: Grant, by: str) -> tuple[str, str]:
+    """What it is about, and as operators are asked for it."""
+    denied = f"deny {grant.sender} → {grant.recipient}: {', '.join(grant.verbs)} (by {one_line(grant.by)})"
+    text = f"A terminal ({by}) asks that this be taken back: {denied}.\nIt is done once you accept it here."
+    return f"take back: {denied}", text
 
 
 def resume_proposed(by: str, paused_by: str) -> str:

@@ -74,14 +74,15 @@ def _grant(bridge: Connection, options: argparse.Namespace) -> int:
     if given["denied_by"] and not options.json:
         by, denied = (", ".join(given[key]) for key in ("denied_by", "denied"))
         note(f"{denied} is still denied by {by}: a grant undoes no deny")
-    return _said(options, given, f"waits for an operator at {given['waits_for'][0]}" if given["waits_for"] else "holds")
+    return _said(options, given, "holds")
 
 
 def _said(options: argparse.Namespace, grant: dict[str, Any], what: str) -> int:
     if options.json:
         record(grant)
     else:
-        say(one_line(f"{grant['id']}: {_told(grant)}: {what}"))
+        waits = f"waits for an operator at {grant['waits_for'][0]}" if grant["waits_for"] else what
+        say(one_line(f"{grant['id']}: {_told(grant)}: {waits}"))
     return exits.OK
 
 

@@ -56,19 +56,25 @@ class Grants:
         return found[0]
 
     async def revoke(self, by: Caller, ident: GrantId) -> Grant:
-        """Raises `invalid_request` for one that is not known or does not hold any more."""
+        return await self._ledger.do(lambda work: revoke(work, by, ident))
 
-        async def body(work: Work) -> Grant:
-            grant = await work.store.grant(ident)
-            if grant is None or not grant.live(work.now):
-                raise _unknown(ident)
-            revoked = grant.revoked(work.now, by.name)
-            work.put(revoked)
-            work.put_regime(await work.regime())
-            work.act(ActKind.REVOKED, by, grant.id, sender=grant.sender, to=grant.recipient)
-            return revoked
 
-        return await self._ledger.do(body)
+async def holding(work: Work, ident: GrantId) -> Grant:
+    """Raises `invalid_request` for one that is not known or does not hold any more."""
+    grant = await work.store.grant(ident)
+    if grant is None or not grant.live(work.now):
+        raise _unknown(ident)
+    return grant
+
+
+async def revoke(work: Work, by: Caller, ident: GrantId) -> Grant:
+    """Takes a grant back in the change of `work`. Raises as `holding` does."""
+    grant = await holding(work, ident)
+    revoked = grant.revoked(work.now, by.name)
+    work.put(revoked)
+    work.put_regime(await work.regime())
+    work.act(ActKind.REVOKED, by, grant.id, sender=grant.sender, to=grant.recipient)
+    return revoked
 
 
 def _unknown(ident: str) -> Refused:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Never
+from typing import Any
 
 from bridge.admission import verbs_of
 from bridge.approval import Subject
@@ -13,7 +13,7 @@ from bridge.errors import Code, Refused
 from bridge.flow.approvals import Approvals, Decided
 from bridge.flow.attempts import record_attempt
 from bridge.flow.directory import Directory
-from bridge.flow.grants import Grants, give
+from bridge.flow.grants import Grants, give, holding, revoke
 from bridge.flow.ledger import Ledger
 from bridge.flow.permissions import Permissions
 from bridge.flow.proposals import Effects, Proposals
@@ -22,7 +22,7 @@ from bridge.flow.work import Work
 from bridge.grant import Grant, Scope
 from bridge.ids import ConversationId, address
 from bridge.message import Message, Origin
-from bridge.proposed import grant_proposed
+from bridge.proposed import grant_proposed, revoke_proposed
 from bridge.session import Session
 from bridge.views import DecidedView, DecisionView, GrantView, HeldView, PermissionsView, RegimeView
 
@@ -47,7 +47,7 @@ class Oversight:
         self._directory = directory
         self._permissions = permissions
         self._switch = switch
-        proposals.register(Subject.GRANT, Effects(_give_proposed))
+        proposals.register(Subject.GRANT, Effects(_apply, check=_check))
 
     # Approvals
 
@@ -144,13 +144,14 @@ class Oversight:
         return replace(_granted(given), denied=tuple(denied), denied_by=denied_by)
 
     async def revoke(self, caller: Caller, ident: str) -> GrantView:
-        """Taking back what was forbidden widens: where a grant would wait for a word in a chat, it is refused, and can
-        be done there."""
+        """Taking back what was forbidden widens, and is proposed where a grant would be."""
         await self._person(caller, f"revoke {ident[:60]}")
         grant = await self._grants.find(ident)
         if grant.effect is Effect.DENY and self._proposals.must_wait(caller):
-            reason = "what was forbidden is allowed again by an operator in a chat only"
-            await self._refuse(caller, f"revoke {grant.id}", reason, remedy=f"There: /policy revoke {grant.id}")
+            about, text = revoke_proposed(grant, caller.name)
+            life_s = self._ledger.limits.held_life_s
+            await self._proposals.propose(caller, Subject.GRANT, about, {"revoke": grant.id}, text, life_s)
+            return replace(_granted(grant), waits_for=self._proposals.asked_at())
         return _granted(await self._grants.revoke(caller, grant.id))
 
     # What holds
@@ -195,10 +196,7 @@ class Oversight:
         if caller.origin is Origin.USER and caller.operator:
             return
         who = "only an operator may do this" if caller.origin is Origin.USER else "only a person may do this"
-        await self._refuse(caller, what, who, remedy="Type it in a terminal of your own, or ask an operator.")
-
-    async def _refuse(self, caller: Caller, what: str, reason: str, *, remedy: str) -> Never:
-        refused = Refused(Code.NOT_PERMITTED, reason, remedy=remedy)
+        refused = Refused(Code.NOT_PERMITTED, who, remedy="Type it in a terminal of your own, or ask an operator.")
         await record_attempt(self._ledger, caller, what, refused)
         raise refused
 
@@ -229,8 +227,16 @@ async def _give(work: Work, by: Caller, content: Mapping[str, Any]) -> Grant:
     )
 
 
-async def _give_proposed(work: Work, by: Caller, content: Mapping[str, Any]) -> None:
-    await _give(work, by, content)
+async def _check(work: Work, content: Mapping[str, Any]) -> None:
+    if "revoke" in content:
+        await holding(work, content["revoke"])
+
+
+async def _apply(work: Work, by: Caller, content: Mapping[str, Any]) -> None:
+    if "revoke" in content:
+        await revoke(work, by, content["revoke"])
+    else:
+        await _give(work, by, content)
 
 
 def _held(message: Message) -> HeldView:
