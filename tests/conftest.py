@@ -4,6 +4,7 @@ Hypothesis searches the same cases each time, and far more of them with `--hypot
 heard, also where a shell has started the tests in the background and ignores them: what a test starts inherits that.
 """
 
+import gc
 import signal
 
 from hypothesis import settings
@@ -14,3 +15,9 @@ settings.load_profile("steady")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests live to the end: the collector need not look at them again and again."""
+    gc.collect()
+    gc.freeze()

@@ -17,6 +17,8 @@ from bridge.turn import Turn
 from tests.simulation.run import Report, simulate
 from tests.simulation.scenario import Misfortune, scenario
 
+pytestmark = pytest.mark.no_cover  # measured, it takes far longer, and what it runs other tests cover
+
 _SEEDS = 20
 
 

@@ -4,8 +4,12 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.simulation.run import simulate
 from tests.simulation.scenario import scenario
+
+pytestmark = pytest.mark.no_cover  # measured, it takes far longer, and what it runs other tests cover
 
 _DIGEST = """
 from tests.simulation.run import simulate

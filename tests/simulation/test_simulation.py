@@ -4,6 +4,8 @@ import pytest
 
 from tests.simulation.many import Sizes
 
+pytestmark = pytest.mark.no_cover  # measured, it takes far longer, and what it runs other tests cover
+
 SEEDS = 300
 _AT_ONCE = 5
 
