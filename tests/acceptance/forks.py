@@ -7,6 +7,7 @@ imports are done.
 import array
 import asyncio
 import gc
+import importlib
 import json
 import os
 import selectors
@@ -21,6 +22,10 @@ from typing import IO, NoReturn
 
 _ROOT = Path(__file__).parents[2]
 _LONGEST = 1 << 20
+_SLOW_TO_LOAD = (
+    *("adapters.run", "adapters.acp.opening", "adapters.mcp.connection", "adapters.telegram.connection"),
+    "uvicorn.lifespan.off",
+)
 
 
 @contextmanager
@@ -150,11 +155,8 @@ def _become(request: bytes, files: Sequence[int]) -> NoReturn:
 
 
 def _main(requests: int) -> None:
-    from adapters import acp  # noqa: PLC0415
-    from adapters.mcp import server  # noqa: PLC0415
-
-    asyncio.run(acp.preload())
-    asyncio.run(server.preload())
+    for name in _SLOW_TO_LOAD:
+        importlib.import_module(name)
     gc.freeze()
     _Server(socket.socket(fileno=requests)).serve()
 
