@@ -1,11 +1,13 @@
 """A person stops all traffic between agents at once, and nothing passes until a person lets it go on (DESIGN §4)."""
 
 import asyncio
+from dataclasses import replace
 
 from bridge.audit import ActKind
 from bridge.message import Intent, State
 from bridge.ports.chat import Pressed
 from bridge.ports.runtime import Prompt
+from bridge.ports.store import Change
 from bridge.request import Answer
 from bridge.views import Send
 from tests.fakes.runtime import FakeAgent
@@ -104,6 +106,18 @@ async def test_an_old_question_ends_no_later_pause() -> None:
         pressed = Pressed(OFFICE, OPERATOR, asked.buttons[0].action)
         assert await on.exchange.inbound.press(pressed) == "This was withdrawn already."
         assert (await on.store.regime()).paused
+
+
+async def test_a_question_that_is_open_still_ends_no_other_pause() -> None:
+    async with stage(DESK) as on:
+        await on.exchange.oversight.pause(await person(on))
+        await on.exchange.oversight.resume(await person(on))
+        await on.chat.seen(OFFICE, "asks for the end of the pause")
+        regime = await on.store.regime()
+        later = replace(regime, paused_at=on.clock.now() + 1, paused_by="another bridge")
+        await on.store.commit(Change(puts=[later]))
+        assert "that pause is over" in await on.press("office", "Accept")
+        assert (await on.store.regime()).paused_by == "another bridge"
 
 
 async def test_what_a_pause_holds_back_from_a_terminal_comes_after_it() -> None:
