@@ -11,8 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from adapters import acp
-from adapters.acp import AcpRuntime, AgentSpec, Times
+from adapters import acp, orphans
+from adapters.acp import AgentSpec, Orders, Times
 from adapters.api.server import ControlServer
 from adapters.mcp import server as mcp
 from adapters.settings.guarded import Guarded
@@ -29,8 +29,11 @@ from adapters.system import SystemClock, system_randomness
 from adapters.telegram.chat import TelegramChat
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.sole import PolledElsewhere, lock_file
+from adapters.worker.nursery import Nursery
+from adapters.worker.runtime import Terms, WorkerRuntime
 from bridge.flow.charter import accepted_copy, selectors_of
 from bridge.flow.exchange import Exchange
+from bridge.ids import Ids
 from bridge.ports.chat import Chat
 from bridge.ports.store import Store
 
@@ -38,6 +41,9 @@ log = logging.getLogger(__name__)
 
 TOOL_SERVER = (sys.executable, "-P", "-m", "adapters.main", "mcp")
 """What an agent starts as its tool server. With -P the agent's directory cannot shadow our packages."""
+
+WORKER_FORK = (sys.executable, "-P", "-m", "adapters.hosting")
+"""What forks the processes in which agents run."""
 
 
 @asynccontextmanager
@@ -66,9 +72,8 @@ async def bridge(
         view = _outlook(file, accepted, chats, granted, accept=accept)
         settings = view.settings
         telegram = _telegram(settings, environ, clock)
-        every: dict[str, Chat] = {chat.scheme: chat for chat in chats}
-        if telegram is not None:
-            every[telegram.scheme] = telegram
+        every = {chat.scheme: chat for chat in (*chats, *([telegram] if telegram is not None else []))}
+        runtime = _runtime(settings, environ, clock)
         exchange = Exchange(
             profile=settings.profile,
             version=_version(),
@@ -76,7 +81,7 @@ async def bridge(
             store=store,
             store_name="sqlite",
             policy=view.policy,
-            runtime=_runtime(settings, environ, clock),
+            runtime=runtime,
             chats=every,
             clock=clock,
             randomness=system_randomness(),
@@ -99,7 +104,7 @@ async def bridge(
             descent_of=partial(acp.descent_of, adopter=os.getpid() if alone else None),
         )
         if alone:
-            acp.adopt()
+            orphans.adopt()
         async with exchange, asyncio.TaskGroup() as serving:
             await exchange.start(settings.sessions)
             await revisions.begin()
@@ -110,11 +115,11 @@ async def bridge(
             # What is slow to import follows once the bridge accepts: people first, then tools for agents.
             later: list[asyncio.Task[Any]] = [accepting, serving.create_task(asyncio.to_thread(ballast.make))]
             if alone:
-                later.append(serving.create_task(acp.reaping()))
+                later.append(serving.create_task(orphans.reaping()))
             if telegram is not None:
                 later.append(serving.create_task(telegram.run(exchange.inbound, exchange.menu)))
             if settings.agents:
-                later.append(serving.create_task(_preload()))
+                later.append(serving.create_task(_preload(runtime)))
             watch = Watch(settings.home / SETTINGS_FILE, mark, revisions.reload, reread or asyncio.Event())
             later.append(serving.create_task(watch.run()))
             try:
@@ -124,6 +129,7 @@ async def bridge(
                 for task in later:
                     task.cancel()
                 await control.close()
+                await runtime.close()
     finally:
         await store.close()
 
@@ -142,8 +148,10 @@ def _outlook(
     return outlook(file, accepted, ask=operators or any(chat.reports() for chat in chats), granted=granted)
 
 
-async def _preload() -> None:
-    await acp.preload()
+async def _preload(runtime: WorkerRuntime) -> None:
+    """Once all that an earlier bridge left is taken over."""
+    await runtime.tidy()
+    await runtime.preload()
     await mcp.preload()
 
 
@@ -175,7 +183,7 @@ def sole_poller(config: TelegramConfig, home: Path, environ: Mapping[str, str]) 
         yield
 
 
-def _runtime(settings: Settings, environ: Mapping[str, str], clock: SystemClock) -> AcpRuntime:
+def _runtime(settings: Settings, environ: Mapping[str, str], clock: SystemClock) -> WorkerRuntime:
     specs = {
         name: AgentSpec(
             name=name,
@@ -186,14 +194,15 @@ def _runtime(settings: Settings, environ: Mapping[str, str], clock: SystemClock)
         )
         for name, agent in settings.agents.items()
     }
-    times = Times(start_s=settings.limits.start_timeout_s, stop_s=settings.limits.stop_grace_s)
-    return AcpRuntime(
-        specs,
-        tool_server=TOOL_SERVER,
-        base={**environ, "TIELINE_HOME": str(settings.home)},
-        clock=clock,
-        times=times,
-        on_stderr=lambda session, line: log.info("%s: its agent says on stderr: %s", session, line),
+    limits, base = settings.limits, {**environ, "TIELINE_HOME": str(settings.home)}
+    times = Times(start_s=limits.start_timeout_s, stop_s=limits.stop_grace_s)
+    return WorkerRuntime(
+        Orders(specs, tool_server=TOOL_SERVER, base=base, times=times),
+        Nursery(WORKER_FORK, acp.passed(environ)),
+        settings.home / "run" / "workers",
+        settings.home / "logs" / f"agents-{settings.profile}.log",
+        Terms(limits.worker_grace_s, limits.start_timeout_s, limits.stop_grace_s),
+        Ids(clock, system_randomness()).new,
     )
 
 

@@ -23,6 +23,7 @@ class Limits:
     lease_s: float = 60
     idle_close_s: float = 900
     stop_grace_s: float = 10
+    worker_grace_s: float = 10
     attempts: int = 5
     cause_memory_s: float = 600
     start_timeout_s: float = 60

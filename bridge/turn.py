@@ -78,7 +78,8 @@ class Turn:
     `place` is where it is shown.
     `tools_begun` is set before the first tool other than the bridge's reading tools counts as begun.
     `peer_read` is set once text of another session may have reached the agent in it. `prompt` is the digest of what
-    its agent was sent, and `occurrence` how often the agent's context then held that prompt, this one included.
+    its agent was sent, and `occurrence` how often the agent's context then held that prompt, this one included. `heard`
+    is the number of the last event that its agent told and that is stored.
 
     `node` has the right to run it and to write of it until `leased_until` (seconds since 1970, not included), and
     for as long as nobody has taken it over. Each taking over raises `epoch`, and what names an older one is refused.
@@ -101,6 +102,7 @@ class Turn:
     peer_read: bool = False
     prompt: str | None = None
     occurrence: int = 0
+    heard: int = 0
     ended_at: float | None = None
     stop_reason: str | None = None
     failure: Failure | None = None

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import acp
@@ -18,7 +18,7 @@ from adapters.acp.run import Run
 from adapters.acp.tail import Tail
 from bridge.history import History
 from bridge.ports.clock import Clock
-from bridge.ports.runtime import Context, Listener, Option, Prompt, Question, Result
+from bridge.ports.runtime import Context, Left, Listener, Option, Prompt, Question, Result
 from bridge.turn import Failure, FailureKind, Process
 
 _INTERNAL_ERROR = -32603
@@ -89,14 +89,26 @@ class Link:
 class AcpAgent:
     """`bridge.ports.runtime.Agent` over ACP."""
 
+    left: Sequence[Left] = ()
+
     def __init__(
-        self, child: Child, link: Link, tail: Tail, alias: str, context: Context, *, clock: Clock, stop_s: float
+        self,
+        child: Child,
+        link: Link,
+        tail: Tail,
+        alias: str,
+        context: Context,
+        *,
+        seal: str,
+        clock: Clock,
+        stop_s: float,
     ) -> None:
         self._child = child
         self._link = link
         self._tail = tail
         self._alias = alias
         self._context = context
+        self.seal = seal
         self._clock = clock
         self._stop_s = stop_s
         self._run: Run | None = None
@@ -165,6 +177,16 @@ class AcpAgent:
         self._spoilt = True
         await self._child.stop(self._stop_s)
         await self._link.acp.close()
+
+    async def leave(self) -> None:
+        await self.close()
+
+    async def rejoin(self, listener: Listener, after: int) -> Result | None:
+        """It is never adopted, so there is nothing to go on with."""
+        return None
+
+    async def forget(self) -> None:
+        """It keeps nothing."""
 
     async def _result(self, run: Run, prompt: Prompt, blocks: list[Any]) -> Result:
         try:

@@ -6,9 +6,9 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
-from adapters.acp.orphans import OWN
-from adapters.acp.process import birth_of, signalled
 from adapters.acp.tail import Tail
+from adapters.orphans import OWN
+from adapters.process import birth_of, signalled
 from bridge.turn import Process
 
 _LAST_OUTPUT_S = 0.5

@@ -55,7 +55,7 @@ async def opened(
             await child.gone()
             raise StartFailed(death(child, tail, "before it was ready")) from None
         undo.pop_all()
-    return AcpAgent(child, link, tail, alias, context, clock=clock, stop_s=times.stop_s)
+    return AcpAgent(child, link, tail, alias, context, seal=launch.seal, clock=clock, stop_s=times.stop_s)
 
 
 class _Opening:

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from adapters.acp.child import Child
 from adapters.acp.failures import failure
-from adapters.acp.process import end
 from adapters.acp.spec import AgentSpec, Times, environment, secrets_in
 from adapters.acp.tail import Tail
+from adapters.process import end
 from bridge.ids import SessionId
 from bridge.ports.clock import Clock
-from bridge.ports.runtime import Agent, Launch, StartFailed
+from bridge.ports.runtime import Agent, Execution, Launch, StartFailed
 from bridge.turn import FailureKind, Process
 
 _ADOPTING = str(Path(__file__).with_name("adopting.py"))
@@ -86,6 +86,10 @@ class AcpRuntime:
             )
             undo.pop_all()
         return agent
+
+    async def adopt(self, launch: Launch, process: Process, execution: Execution, after: int) -> Agent | None:
+        """None: it ends with whoever has started it."""
+        return None
 
     async def end(self, process: Process) -> None:
         await end(process, self._times.stop_s)

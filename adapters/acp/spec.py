@@ -38,9 +38,13 @@ class Times:
 def environment(spec: AgentSpec, base: Mapping[str, str]) -> dict[str, str]:
     """The whole environment of an agent. It learns where its bridge is, for the `tieline` of its shell; no other
     setting of the bridge ever reaches it, even if it is named."""
-    passed = _PASSED | {name for name in spec.env_pass if not name.startswith("TIELINE_")}
-    kept = {name: value for name, value in base.items() if name in passed or name.startswith("LC_")}
-    return {**kept, **spec.env}
+    named = {name: base[name] for name in spec.env_pass if name in base and not name.startswith("TIELINE_")}
+    return {**passed(base), **named, **spec.env}
+
+
+def passed(base: Mapping[str, str]) -> dict[str, str]:
+    """Of the bridge's own environment, what every process gets that it starts for agents."""
+    return {name: value for name, value in base.items() if name in _PASSED or name.startswith("LC_")}
 
 
 def secrets_in(env: Mapping[str, str]) -> list[str]:

@@ -1,19 +1,39 @@
-"""`tieline mcp`: a pipe between an agent's stdio and the bridge, where the MCP server runs."""
+"""`tieline mcp`: a pipe between an agent's stdio and the bridge, where the MCP server runs.
+
+A bridge that is replaced is connected to again: an agent that is adopted in the middle of a turn keeps its tools. What
+was asked and not answered is asked again where that changes nothing; else the agent is told that nobody knows.
+"""
 
 import contextlib
+import json
 import os
 import socket
+import sys
 import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 from adapters.cli import exits
 from adapters.cli.connection import NoBridge, connect
 from adapters.cli.output import note
 
+AGAIN_S = 60.0
+"""For so long another bridge is waited for. An agent that nobody adopts has ended before."""
+_LOOK_S = 0.1
 _CHUNK = 65536
+_CHANGE_NOTHING = frozenset({"peer_receive", "peer_sessions", "peer_ack"})
+_UNKNOWN = {
+    "code": "unavailable",
+    "reason": "the bridge was restarted while this call was under way, and nobody knows whether it was carried out",
+    "rule": None,
+    "remedy": "Look whether it was before you try it again; calls with a key may be repeated as they were.",
+}
 
 
 def pipe(path: str, token: str | None) -> int:
-    """Copies bytes both ways until either side ends. The token goes over the socket, never into arguments."""
+    """Copies until the client ends, or no bridge is to be had. The token goes over the socket, never into arguments."""
     if not token:
         note("TIELINE_TOKEN is not set: the bridge sets it for the agents that it starts")
         return exits.CONFIG
@@ -25,32 +45,171 @@ def pipe(path: str, token: str | None) -> int:
     except NoBridge as error:
         note(f"{error}; start it with: tieline run")
         return exits.NO_BRIDGE
-    client_ended = threading.Event()
-    with bridge:
-        try:
-            bridge.sendall(f"TIELINE-MCP 1 {token}\n".encode())
-        except OSError:
-            note("the bridge ended the connection")
-            return exits.NO_BRIDGE
-        threading.Thread(target=_upstream, args=(bridge, client_ended), daemon=True).start()
-        _downstream(bridge)
-    if client_ended.is_set():
+    running = _Pipe(path, token)
+    threading.Thread(target=running.upstream, daemon=True).start()
+    if running.downstream(bridge):
         return exits.OK
     note("the bridge ended the connection")
     return exits.NO_BRIDGE
 
 
-def _upstream(bridge: socket.socket, client_ended: threading.Event) -> None:
-    with contextlib.suppress(OSError):
-        while chunk := os.read(0, _CHUNK):
-            bridge.sendall(chunk)
-    client_ended.set()
-    with contextlib.suppress(OSError):
-        bridge.shutdown(socket.SHUT_WR)
+class _Asked:
+    """A request without an answer yet. It may be made `again`, or was never `sent`."""
+
+    def __init__(self, line: bytes, *, again: bool) -> None:
+        self.line = line
+        self.again = again
+        self.sent = False
 
 
-def _downstream(bridge: socket.socket) -> None:
+class _Pipe:
+    def __init__(self, path: str, token: str) -> None:
+        self._path = path
+        self._greeting = f"TIELINE-MCP 1 {token}\n".encode()
+        self._opening: list[bytes] = []
+        self._asked: dict[str, _Asked] = {}
+        self._connected = threading.Condition()
+        self._sending = threading.Lock()
+        self._bridge: socket.socket | None = None
+        self._repeated: str | None = None
+        self._ended = threading.Event()
+
+    def upstream(self) -> None:
+        """What the client says, line by line, until it ends."""
+        for line in _lines(partial(os.read, 0, _CHUNK)):
+            asked = self._noted(line)
+            with self._connected:
+                self._connected.wait_for(lambda: self._bridge is not None)
+            self._send(line, asked)
+        self._ended.set()
+        with contextlib.suppress(OSError), self._connected:
+            if self._bridge is not None:
+                self._bridge.shutdown(socket.SHUT_WR)
+
+    def downstream(self, bridge: socket.socket | None) -> bool:
+        """What bridges say, until the client has ended. False where a bridge ends it, or none comes back."""
+        again = False
+        while bridge is not None:
+            with bridge:
+                if not self._greets(bridge, again=again):
+                    return False
+                for line in _lines(partial(bridge.recv, _CHUNK)):
+                    if not self._tells(line):
+                        return False
+                with self._connected:
+                    self._bridge = None
+            if self._ended.is_set():
+                return True
+            if not self._opening:
+                return False
+            bridge, again = self._another(), True
+        return self._ended.is_set()
+
+    def _greets(self, bridge: socket.socket, *, again: bool) -> bool:
+        """Begins a connection, and brings a further one to where the last one was."""
+        with self._sending:
+            lost = [(ident, asked) for ident, asked in self._asked.items() if again and asked.sent]
+            opening = self._opening if again else []
+            self._repeated = _ident(opening[0]) if opening else None
+            try:
+                bridge.sendall(self._greeting + b"".join(opening))
+                for ident, asked in lost:
+                    if asked.again:
+                        bridge.sendall(asked.line)
+                    else:
+                        del self._asked[ident]
+                        _out(_unknown(ident))
+            except OSError:
+                return again
+        with self._connected:
+            self._bridge = bridge
+            self._connected.notify_all()
+        return True
+
+    def _send(self, line: bytes, asked: _Asked | None) -> None:
+        """A line that does not arrive is among what is asked again."""
+        with self._sending, contextlib.suppress(OSError):
+            bridge = self._bridge
+            if asked is not None:
+                asked.sent = True
+            if bridge is not None:
+                bridge.sendall(line)
+
+    def _noted(self, line: bytes) -> _Asked | None:
+        frame = _frame(line)
+        method = frame.get("method")
+        if method in ("initialize", "notifications/initialized"):
+            self._opening.append(line)
+        if method is None or "id" not in frame:
+            return None
+        asked = self._asked[json.dumps(frame["id"])] = _Asked(line, again=_changes_nothing(frame))
+        return asked
+
+    def _tells(self, line: bytes) -> bool:
+        """Passes a line on. False where the next bridge does not admit this agent."""
+        frame = _frame(line)
+        ident = json.dumps(frame["id"]) if "id" in frame and "method" not in frame else None
+        if ident is not None and ident == self._repeated:
+            self._repeated = None
+            if ident not in self._asked:
+                return "error" not in frame
+        if ident is not None:
+            self._asked.pop(ident, None)
+        _out(line)
+        return True
+
+    def _another(self) -> socket.socket | None:
+        until = time.monotonic() + AGAIN_S
+        while time.monotonic() < until and not self._ended.wait(_LOOK_S):
+            with contextlib.suppress(NoBridge):
+                return connect(self._path)
+        return None
+
+
+def _changes_nothing(frame: dict[str, Any]) -> bool:
+    """Whether a request may be made twice."""
+    if frame["method"] != "tools/call":
+        return True
+    params = frame.get("params")
+    arguments = params.get("arguments") if isinstance(params, dict) else None
+    keyed = isinstance(arguments, dict) and bool(arguments.get("key"))
+    return keyed or (isinstance(params, dict) and params.get("name") in _CHANGE_NOTHING)
+
+
+def _unknown(ident: str) -> bytes:
+    text = f"unavailable: {_UNKNOWN['reason']}. {_UNKNOWN['remedy']}"
+    result = {"content": [{"type": "text", "text": text}], "structuredContent": {"error": _UNKNOWN}, "isError": True}
+    return json.dumps({"jsonrpc": "2.0", "id": json.loads(ident), "result": result}).encode() + b"\n"
+
+
+def _lines(read: Callable[[], bytes]) -> Iterator[bytes]:
+    """Whole lines; an end that was cut off is none."""
+    parts: list[bytes] = []
     with contextlib.suppress(OSError):
-        while chunk := bridge.recv(_CHUNK):
-            while chunk:
-                chunk = chunk[os.write(1, chunk) :]
+        while chunk := read():
+            *whole, rest = chunk.split(b"\n")
+            for line in whole:
+                yield b"".join([*parts, line, b"\n"])
+                parts.clear()
+            if rest:
+                parts.append(rest)
+
+
+def _frame(line: bytes) -> dict[str, Any]:
+    try:
+        frame = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return frame if isinstance(frame, dict) else {}
+
+
+def _ident(line: bytes) -> str:
+    return json.dumps(_frame(line).get("id"))
+
+
+def _out(data: bytes) -> None:
+    try:
+        while data:
+            data = data[os.write(1, data) :]
+    except OSError:
+        sys.exit(exits.OK)

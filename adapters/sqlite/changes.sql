@@ -86,11 +86,11 @@ SELECT version FROM requests WHERE id = :id;
 -- name: insert_turn
 INSERT INTO turns (
     id, session, inputs, acts_for, conversation, started_at, node, leased_until, epoch, state, place, process,
-    prompt_sent, tools_begun, peer_read, prompt, occurrence, ended_at, stop_reason, failure, version
+    prompt_sent, tools_begun, peer_read, prompt, occurrence, heard, ended_at, stop_reason, failure, version
 )
 VALUES (
     :id, :session, :inputs, :acts_for, :conversation, :started_at, :node, :leased_until, :epoch, :state, :place,
-    :process, :prompt_sent, :tools_begun, :peer_read, :prompt, :occurrence, :ended_at, :stop_reason, :failure,
+    :process, :prompt_sent, :tools_begun, :peer_read, :prompt, :occurrence, :heard, :ended_at, :stop_reason, :failure,
     :version + 1
 );
 
@@ -100,7 +100,7 @@ SET
     session = :session, inputs = :inputs, acts_for = :acts_for, conversation = :conversation,
     started_at = :started_at, node = :node, leased_until = :leased_until, epoch = :epoch, state = :state,
     place = :place, process = :process, prompt_sent = :prompt_sent, tools_begun = :tools_begun,
-    peer_read = :peer_read, prompt = :prompt, occurrence = :occurrence, ended_at = :ended_at,
+    peer_read = :peer_read, prompt = :prompt, occurrence = :occurrence, heard = :heard, ended_at = :ended_at,
     stop_reason = :stop_reason, failure = :failure, version = version + 1
 WHERE id = :id AND version = :version;
 

@@ -6,13 +6,13 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bridge.flow.ledger import Ledger
 from bridge.ids import SessionId
-from bridge.ports.runtime import Agent, Launch, Runtime, StartFailed
+from bridge.ports.runtime import Agent, Execution, Launch, Runtime, StartFailed
 from bridge.session import Session
-from bridge.turn import Failure, FailureKind, Process
+from bridge.turn import Failure, FailureKind, Process, Turn
 
 TOKEN_VARIABLE = "TIELINE_TOKEN"
 
@@ -60,14 +60,8 @@ class Agents:
         token = f"{self._ledger.randomness.getrandbits(256):064x}"
         digest = _digest(token)
         self._tokens[digest] = session.id
-        launch = Launch(
-            session.id,
-            session.agent,
-            session.cwd or "~",
-            session.alias,
-            {**self._tools, TOKEN_VARIABLE: token},
-            to_show=to_show,
-        )
+        secrets = {**self._tools, TOKEN_VARIABLE: token}
+        launch = replace(_launch(session, session.agent), secrets=secrets, to_show=to_show, seal=digest)
 
         async def known(process: Process) -> None:
             self._processes[session.id] = process
@@ -82,6 +76,19 @@ class Agents:
         self._running[session.id] = _Running(agent, digest)
         return agent
 
+    async def adopt(self, session: Session, turn: Turn) -> Agent | None:
+        """The agent that an earlier bridge left at work on a turn, or what is recorded of its work. None where there
+        is nothing of it."""
+        if session.agent is None or turn.process is None or session.id in self._running:
+            return None
+        execution = Execution(turn.id, turn.epoch)
+        agent = await self._runtime.adopt(_launch(session, session.agent), turn.process, execution, turn.heard)
+        if agent is not None and agent.alive:
+            self._running[session.id] = _Running(agent, agent.seal)
+            self._processes[session.id] = agent.process
+            self._tokens[agent.seal] = session.id
+        return agent
+
     def release(self, session: SessionId) -> None:
         """The session's turn is over: its agent is closed after `idle_close_s` without another."""
         running = self._running.get(session)
@@ -93,7 +100,7 @@ class Agents:
                 # The group takes no more tasks: the bridge is ending, and its agents end with it.
                 closing.close()
 
-    async def retire(self, session: SessionId) -> None:
+    async def retire(self, session: SessionId, *, leave: bool = False) -> None:
         """Ends the session's agent and its token, and returns once it is gone. Does nothing where none runs."""
         running = self._running.get(session)
         if running is None:
@@ -106,16 +113,17 @@ class Agents:
         if running.idle is not None and running.idle is not asyncio.current_task():
             running.idle.cancel()
         try:
-            await running.agent.close()
+            await (running.agent.leave() if leave else running.agent.close())
         finally:
             del self._running[session], self._processes[session]
             self._connections.pop(running.digest, None)
             running.ended.set()
 
     async def close(self) -> None:
+        """The bridge ends. Agents at work on a turn stay for the next one, as long as they may."""
         async with asyncio.TaskGroup() as closing:
             for session in list(self._running):
-                closing.create_task(self.retire(session))
+                closing.create_task(self.retire(session, leave=True))
 
     @contextmanager
     def tools(self, token: str) -> Iterator[None]:
@@ -161,6 +169,10 @@ class Agents:
         if self._running.get(session) is running:
             log.info("%s: its agent was idle and is closed", session)
             await self.retire(session)
+
+
+def _launch(session: Session, agent: str) -> Launch:
+    return Launch(session.id, agent, session.cwd or "~", session.alias)
 
 
 def _digest(token: str) -> str:

@@ -118,11 +118,14 @@ class Dispatch:
             return await self._one(run, session, TurnId(self._ledger.ids.new()))
 
     async def _one(self, run: Run, session: SessionId, ident: TurnId) -> bool:
-        """Runs one turn to its end, or decides about one that was taken over. False where none may, or has to, begin
-        now."""
-        lost = self._recovery.take_undecided(session)
-        if lost is not None:
-            await self._turns.decide(run, lost)
+        """Runs one turn to its end; one that was taken over it goes on with, or decides about. False where none may, or
+        has to, begin now."""
+        found = self._recovery.take_undecided(session)
+        if found is not None:
+            if found.agent is None:
+                await self._turns.decide(run, found.turn)
+            else:
+                await self._turns.go_on(run, found.turn, found.agent)
             return True
         turn = await self._ledger.surely(lambda work: self._begun(work, session, ident))
         if turn is not None:

@@ -45,7 +45,7 @@ class Mailbox:
 
         async def body(work: Work) -> Received:
             nonlocal looked
-            unheard = self._unheard.by(reader)
+            unheard = self._unheard.shown_again(reader)
             turn = await work.turn(caller.turn) if caller.turn else None
             if turn is not None:
                 waiting = await _of_turn(work, turn, unheard, self._steering.told(turn))

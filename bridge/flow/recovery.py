@@ -3,11 +3,13 @@
 A bridge takes over its own turns before it accepts, and those of others once their lease has lapsed. The order is
 the guarantee: from the taking over on nothing that the earlier bridge writes of the turn is stored; then its agent is
 proven dead or killed; only then are its inputs given back, tried again or parked. Where its agent has to be asked
-first, that is done in the session's lane, so that no slow agent keeps the bridge from accepting.
+first, that is done in the session's lane, so that no slow agent keeps the bridge from accepting. An agent that can be
+adopted is not killed: its turn goes on in the session's lane (DESIGN §8).
 """
 
 import asyncio
 import logging
+from dataclasses import dataclass
 from functools import partial
 
 from bridge.flow.agents import Agents
@@ -16,9 +18,18 @@ from bridge.flow.turn_end import end_turn, lose_turn
 from bridge.flow.turns import STOPPED, Turns
 from bridge.flow.work import Work
 from bridge.ids import SessionId
+from bridge.ports.runtime import Agent
 from bridge.turn import Turn
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A turn that was taken over, and its agent, or what is recorded of it, where it was adopted."""
+
+    turn: Turn
+    agent: Agent | None
 
 
 class Recovery:
@@ -26,13 +37,13 @@ class Recovery:
         self._ledger = ledger
         self._agents = agents
         self._turns = turns
-        self._undecided: dict[SessionId, Turn] = {}
+        self._undecided: dict[SessionId, Found] = {}
 
     def undecided(self) -> list[SessionId]:
         """The sessions in whose lane a turn that was taken over waits to be decided."""
         return list(self._undecided)
 
-    def take_undecided(self, session: SessionId) -> Turn | None:
+    def take_undecided(self, session: SessionId) -> "Found | None":
         return self._undecided.pop(session, None)
 
     async def restart(self) -> None:
@@ -64,6 +75,7 @@ class Recovery:
             taken = await self._ledger.surely(partial(_take_over, turn=turn, lapsed=False))
             if taken is not None:
                 self._undecided.pop(session, None)
+                await self._agents.retire(session)
                 if taken.process is not None:
                     await self._agents.end(taken.process)
                 await self._ledger.surely(partial(end_turn, turn=taken, result=STOPPED))
@@ -79,16 +91,26 @@ class Recovery:
     async def _recover(self, turn: Turn, taken: Turn | None) -> None:
         # Between the look that found it and its taking over it may have come to its agent.
         process = turn.process if taken is None else taken.process
-        if process is not None and (taken is not None or not turn.live):
+        agent = await self._adopted(taken) if taken is not None else None
+        if agent is None and process is not None and (taken is not None or not turn.live):
             await self._agents.end(process)
         if taken is None:
             return
-        if taken.prompt_sent and not taken.tools_begun:
-            self._undecided[taken.session] = taken
+        if agent is not None or (taken.prompt_sent and not taken.tools_begun):
+            self._undecided[taken.session] = Found(taken, agent)
             self._ledger.wake.lane(taken.session)
         else:
             doubt = "it had begun to use tools" if taken.tools_begun else ""
             await self._ledger.surely(lambda work: lose_turn(work, taken, doubt=doubt))
+
+    async def _adopted(self, turn: Turn) -> Agent | None:
+        session = await self._ledger.surely(lambda work: work.session(turn.session))
+        if session is None or not turn.prompt_sent:
+            return None
+        agent = await self._agents.adopt(session, turn)
+        if agent is not None:
+            await self._turns.expect(turn)
+        return agent
 
 
 async def _take_over(work: Work, turn: Turn, *, lapsed: bool = True) -> Turn | None:

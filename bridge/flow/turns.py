@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,7 +23,19 @@ from bridge.flow.work import Work
 from bridge.history import digest
 from bridge.ids import SessionId
 from bridge.message import Intent, Message
-from bridge.ports.runtime import Agent, Context, Event, Prompt, Question, Result, StartFailed, ToolBegun
+from bridge.ports.runtime import (
+    Agent,
+    Compressed,
+    Context,
+    Event,
+    Execution,
+    Listener,
+    Prompt,
+    Question,
+    Result,
+    StartFailed,
+    ToolBegun,
+)
 from bridge.post import PostKind
 from bridge.session import Session
 from bridge.trace import StepKind
@@ -54,6 +66,7 @@ class Turns:
         self._questions = questions
         self._unheard = unheard
         self._runs: dict[SessionId, Run] = {}
+        self._expected: dict[SessionId, Turn] = {}
         self._held: set[SessionId] = set()
 
     @contextmanager
@@ -70,22 +83,46 @@ class Turns:
         """Runs a turn that has been stored as starting, to its stored end."""
         run.turn = turn
         try:
-            result = await self._kept(run, turn, self._guarded(run, turn))
-            await self._end(turn, STOPPED if result is None else result)
+            result = await self._kept(run, turn, self._guarded(run, turn, self._result(run, turn)))
+            await self._end(run, turn, STOPPED if result is None else result)
         finally:
-            self._unheard.forget(turn.id)
-            if run.agent is not None and not run.agent.alive:
-                await self._agents.retire(turn.session)
-            self._agents.release(turn.session)
+            await self._let_go(run, turn)
+
+    async def expect(self, turn: Turn) -> None:
+        """A turn whose agent was adopted goes on soon: what the agent does until then is of that turn. What it was
+        reading may have been on its way when the earlier bridge ended."""
+        read = await self._ledger.surely(lambda work: work.store.read_in(turn.id))
+        self._unheard.doubt(turn.id, {one.id for one in read})
+        self._expected[turn.session] = turn
+
+    async def go_on(self, run: Run, turn: Turn, agent: Agent) -> None:
+        """Goes on with a turn at which an earlier bridge has left its agent, to its stored end."""
+        run.turn, run.agent = turn, agent
+        self._expected.pop(turn.session, None)
+        log.info("%s: its turn goes on where an earlier bridge left it", turn.session)
+        try:
+            telling = self._told(turn, lambda listener: agent.rejoin(listener, turn.heard))
+            result = await self._kept(run, turn, self._guarded(run, turn, telling))
+            if result is not None or run.stopped:
+                await self._end(run, turn, STOPPED if result is None else result)
+                return
+        finally:
+            await self._let_go(run, turn)
+        run.agent = None
+        now = await self._ledger.surely(lambda work: work.turn(turn.id))
+        await self.decide(run, now or turn)
+        await agent.forget()
 
     async def decide(self, run: Run, turn: Turn) -> None:
         """Decides what becomes of a turn that an earlier bridge has left in the middle, once its agent is gone."""
         run.turn = turn
         try:
-            asking = replayed_doubt(self._ledger, self._agents, turn, partial(self._born, turn))
-            doubt = await self._kept(run, turn, asking)
+            doubt: str | None = "it had begun to use tools"
+            if not turn.tools_begun:
+                asking = replayed_doubt(self._ledger, self._agents, turn, partial(self._born, turn))
+                doubt = await self._kept(run, turn, asking)
             if run.stopped:
-                await self._end(turn, STOPPED)
+                await self._end(run, turn, STOPPED)
             else:
                 await self._ledger.surely(lambda work: lose_turn(work, turn, doubt=doubt))
         finally:
@@ -137,7 +174,7 @@ class Turns:
     def current(self, session: SessionId) -> Turn | None:
         """The turn that this node runs for the session, as it was when it began."""
         run = self._runs.get(session)
-        return run.turn if run is not None else None
+        return run.turn if run is not None and run.turn is not None else self._expected.get(session)
 
     def opened(self, session: SessionId) -> bool:
         """Whether a turn of the session is under way here, or its lane looks whether one may be."""
@@ -161,7 +198,13 @@ class Turns:
         elif run.task is not None:
             run.task.cancel()
 
-    async def _end(self, turn: Turn, result: Result) -> None:
+    async def _let_go(self, run: Run, turn: Turn) -> None:
+        self._unheard.forget(turn.id)
+        if run.agent is not None and not run.agent.alive:
+            await self._agents.retire(turn.session)
+        self._agents.release(turn.session)
+
+    async def _end(self, run: Run, turn: Turn, result: Result) -> None:
         if result.failure is not None:
             log.warning("%s: its turn failed (%s): %s", turn.session, result.failure.kind, result.failure.detail)
         try:
@@ -170,10 +213,12 @@ class Turns:
             # What cannot be settled as it ended must not hold its session for ever: its people decide.
             log.exception("%s: the end of its turn could not be stored", turn.session)
             await self._ledger.surely(lambda work: lose_turn(work, turn, "the end of the turn could not be stored"))
+        if run.agent is not None:
+            await run.agent.forget()
 
-    async def _guarded(self, run: Run, turn: Turn) -> Result:
+    async def _guarded(self, run: Run, turn: Turn, working: Coroutine[Any, Any, _T]) -> _T | Result:
         try:
-            return await self._result(run, turn)
+            return await working
         except Exception as defect:
             # A defect of ours or of a runtime must leave neither the lane nor the turn behind as they are.
             log.exception("%s: its turn ended by a defect", turn.session)
@@ -193,14 +238,19 @@ class Turns:
         except StartFailed as failed:
             return Result("", "failed", failed.failure)
         run.agent = agent
-        listener = _Listener(self._ledger, self._questions, turn)
         prompt = await self._ledger.surely(lambda work: self._prompted(work, turn, agent))
         if run.stopped or prompt is None:
             return STOPPED
+        prompt = replace(prompt, execution=Execution(turn.id, turn.epoch))
+        return await self._told(turn, partial(agent.prompt, prompt))
+
+    async def _told(self, turn: Turn, working: Callable[[Listener], Awaitable[_T]]) -> _T:
+        """What a prompt comes to, while its people see what it does."""
+        listener = _Listener(self._ledger, self._questions, turn)
         async with asyncio.TaskGroup() as group:
             showing = group.create_task(listener.progress.run())
             try:
-                return await agent.prompt(prompt, listener)
+                return await working(listener)
             finally:
                 showing.cancel()
 
@@ -272,26 +322,40 @@ class _Listener:
         self._begun = False
         self.progress = Progress(ledger, turn)
 
-    async def happened(self, event: Event) -> None:
+    async def happened(self, event: Event, number: int = 0) -> None:
         self.progress.note(event)
         if isinstance(event, ToolBegun):
             begins = not event.reading and not self._begun
             self._begun = self._begun or begins
-            await self._ledger.surely(lambda work: self._tool(work, event, begins))
+            await self._ledger.surely(lambda work: self._tool(work, event, number, begins))
+        elif isinstance(event, Compressed):
+            await self._ledger.surely(lambda work: self._compressed(work, event, number))
 
     async def asked(self, question: Question) -> str | None:
         return await self._questions.ask(self._turn, question)
 
-    async def _tool(self, work: Work, event: ToolBegun, begins: bool) -> None:
-        current = await work.held(self._turn.id, self._turn.epoch)
+    async def _tool(self, work: Work, event: ToolBegun, number: int, begins: bool) -> None:
+        current = await self._fresh(work, number)
         if current is None:
             return
-        if begins and not current.tools_begun:
-            work.put(replace(current, tools_begun=True))
+        if number > 0 or (begins and not current.tools_begun):
+            heard = max(current.heard, number)
+            work.put(replace(current, heard=heard, tools_begun=current.tools_begun or begins))
         for ident in current.inputs:
             message = await work.message(ident)
             if message is not None:
                 work.step(StepKind.TOOL, message, name=event.name[:200])
+
+    async def _compressed(self, work: Work, event: Compressed, number: int) -> None:
+        current, session = await self._fresh(work, number), await work.session(self._turn.session)
+        if current is not None and session is not None:
+            work.put(replace(current, heard=max(current.heard, number)))
+            work.put(replace(session, alias=event.alias))
+
+    async def _fresh(self, work: Work, number: int) -> Turn | None:
+        """The turn, unless it is over, or has heard that number."""
+        current = await work.held(self._turn.id, self._turn.epoch)
+        return None if current is None or 0 < number <= current.heard else current
 
 
 async def start_turn(work: Work, session: Session, turn: Turn, inputs: Sequence[Message]) -> None:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from bridge.history import History
-from bridge.ids import SessionId
+from bridge.ids import SessionId, TurnId
 from bridge.turn import Failure, Process
 
 
@@ -22,7 +22,8 @@ class Context(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Launch:
     """What a session's agent is started with. `secrets` are the environment of its tool server, and go nowhere else.
-    With `to_show`, its history is to be relied on, and so waited for with more patience."""
+    With `to_show`, its history is to be relied on, and so waited for with more patience. `seal` is what the agent is
+    known by to whoever adopts it later, and no secret."""
 
     session: SessionId
     agent: str
@@ -30,6 +31,23 @@ class Launch:
     alias: str | None
     secrets: Mapping[str, str] = field(default_factory=dict)
     to_show: bool = False
+    seal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """The turn that a prompt belongs to, and the epoch under which its bridge holds that turn."""
+
+    turn: TurnId
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A process that an agent's tools have left running in a process session of its own."""
+
+    process: Process
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +78,14 @@ class ToolEnded:
     ok: bool
 
 
-Event = Text | Thought | ToolBegun | ToolEnded
+@dataclass(frozen=True, slots=True)
+class Compressed:
+    """The agent goes on with the same work under another id of its context."""
+
+    alias: str
+
+
+Event = Text | Thought | ToolBegun | ToolEnded | Compressed
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +109,10 @@ class Question:
 class Listener(Protocol):
     """What a running prompt tells. Calls come one after the other; the agent waits for none but `asked`."""
 
-    async def happened(self, event: Event) -> None: ...
+    async def happened(self, event: Event, number: int = 0) -> None:
+        """Where its `number` is not 0, the event is kept until this returns, and told again to whoever takes over
+        before. Numbers rise."""
+        ...
 
     async def asked(self, question: Question) -> str | None:
         """The id of the chosen option; None refuses, and is told to the agent as such."""
@@ -97,12 +125,13 @@ class Prompt:
     blocks of their own, for agents without tools. A prompt never mixes peer text into `words` or `notice`.
 
     `mode` is the agent's mode in which it runs, or else not at all: that is a `config` failure. Without it the agent is
-    in its own."""
+    in its own. Of one `execution` there is one prompt, however often it is sent."""
 
     words: str | None = None
     notice: str | None = None
     embedded: Sequence[str] = ()
     mode: str | None = None
+    execution: Execution | None = field(default=None, compare=False)
 
     @property
     def parts(self) -> Sequence[str]:
@@ -143,6 +172,16 @@ class Agent(Protocol):
         ...
 
     @property
+    def seal(self) -> str:
+        """What it was launched under."""
+        ...
+
+    @property
+    def left(self) -> Sequence[Left]:
+        """What earlier turns of its session have left running, as it was when the agent was started."""
+        ...
+
+    @property
     def alive(self) -> bool:
         """False once the process has ended, or once it must not be prompted again (a wedged cancel)."""
         ...
@@ -152,6 +191,15 @@ class Agent(Protocol):
         the result. When the caller is cancelled, the agent's state is unknown: close it."""
         ...
 
+    async def rejoin(self, listener: Listener, after: int) -> Result | None:
+        """Goes on with the prompt at which the agent was adopted. Tells what has happened since the event of the
+        number `after`, as `prompt` would. None where its process has ended and left no result."""
+        ...
+
+    async def forget(self) -> None:
+        """The end of the last prompt is stored: nothing of it has to be told again."""
+        ...
+
     async def cancel(self, grace_s: float) -> None:
         """Ends the running prompt: asks the agent, answers its pending question as cancelled, and kills the
         process group when it does not end within the grace. Does nothing when no prompt runs."""
@@ -159,6 +207,10 @@ class Agent(Protocol):
 
     async def close(self) -> None:
         """Ends the process and its group, by force if need be. Safe to call twice."""
+        ...
+
+    async def leave(self) -> None:
+        """The bridge ends. Closes the agent, unless a prompt of it runs that a later bridge may adopt."""
         ...
 
 
@@ -174,6 +226,13 @@ class Runtime(Protocol):
     async def start(self, launch: Launch, born: Callable[[Process], Awaitable[None]]) -> Agent:
         """Starts the agent and opens or resumes its context. Raises `StartFailed`. Its process is given to `born`
         before anything is said to it."""
+        ...
+
+    async def adopt(self, launch: Launch, process: Process, execution: Execution, after: int) -> Agent | None:
+        """The agent that an earlier bridge left at work on `execution`, or what is recorded of its work if it has
+        ended: then it is not alive. `execution` has a higher epoch than that of the earlier bridge, which can tell it
+        nothing any more; `launch` is what it was started with, but for secrets. None where nothing is there, or it is
+        another's. All events up to the number `after` have been stored."""
         ...
 
     async def end(self, process: Process) -> None:

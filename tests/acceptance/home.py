@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,12 @@ from tests.fakes.bot_api import BotApi
 TIELINE = (sys.executable, "-P", "-m", "adapters.main")
 VERBS = ("discover", "send", "ask", "wake")
 PATIENCE_S = 30.0
+
+
+def _parent(pid: int) -> int:
+    with suppress(OSError):
+        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
+    return 0
 
 
 class Home:
@@ -124,8 +130,27 @@ class Home:
         """Asks the bridge to end. Returns its exit code."""
         return await self._ended(signal.SIGTERM)
 
-    async def kill(self) -> None:
+    async def kill(self, *, workers: bool = False) -> None:
+        """With its `workers`, in which case nothing can be adopted."""
+        found = self.workers() if workers else []
         await self._ended(signal.SIGKILL)
+        for pid in found:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def agents(self) -> list[int]:
+        """The processes of scripted agents whose command line names this home."""
+        found = []
+        for pid in map(int, filter(str.isdecimal, os.listdir("/proc"))):
+            with suppress(OSError):
+                line = Path(f"/proc/{pid}/cmdline").read_bytes()
+                if b"adapters.scripted" in line and os.fsencode(self.path) in line:
+                    found.append(pid)
+        return found
+
+    def workers(self) -> list[int]:
+        """The processes that run them."""
+        return [parent for pid in self.agents() if (parent := _parent(pid)) > 1]
 
     def hang_up(self) -> None:
         """Asks the bridge to read its file again."""

@@ -26,7 +26,7 @@ async def test_a_message_accepted_before_the_death_is_delivered_once_after_it(ho
     first = await home.tieline("send", "career", "first", "--wake", "--json")
     await exist(home.path / "busy")
     second = await home.tieline("send", "career", "second", "--wake", "--json", "--key", "k2")
-    await home.kill()
+    await home.kill(workers=True)
     await home.up()
     again = await home.tieline("send", "career", "second", "--wake", "--json", "--key", "k2")
     assert (again.json["message_id"], again.json["duplicate"]) == (second.json["message_id"], True)
@@ -47,7 +47,7 @@ async def test_a_turn_that_had_only_read_is_tried_again_after_the_death_by_its_a
     await home.up()
     asking = await home.began("ask", "career", "look it up", "--timeout", "50")
     await exist(home.path / "busy")
-    await home.kill()
+    await home.kill(workers=True)
     gate.touch()
     await home.up()
     out, _ = await asking.communicate()
@@ -65,7 +65,7 @@ async def test_parked_work_is_decided_once_by_an_operator_after_another_death(ho
     await home.up()
     api.say("pay the bill", chat=CHAT, thread=FRONT, user=222)
     await exist(home.path / "busy")
-    await home.kill()
+    await home.kill(workers=True)
     await home.up()
     question = await api.seen(lambda sent: sent.thread == FRONT and "Run it again?" in sent.text, timeout=20)
     retry, discard = (data for _, data in question.buttons)
@@ -88,9 +88,9 @@ async def test_the_agent_of_a_dead_bridge_is_gone_before_anything_runs_again(hom
     await home.up()
     await home.tieline("send", "career", "hang on", "--wake")
     await exist(home.path / "busy")
-    pids = agents_of(home)
+    pids = home.agents()
     assert pids
-    await home.kill()
+    await home.kill(workers=True)
     await home.up()
     assert not [pid for pid in pids if alive(pid)]
 
@@ -111,7 +111,7 @@ async def test_a_bridge_that_is_told_to_end_while_it_starts_ends(home: Home) -> 
     starting.terminate()
     async with asyncio.timeout(20):
         out, _ = await starting.communicate()
-    for pid in agents_of(home):
+    for pid in home.agents():
         os.kill(pid, signal.SIGKILL)
     assert (starting.returncode, out) == (0, b"")
 
@@ -160,21 +160,6 @@ async def test_sigterm_lets_the_running_turn_end(home: Home) -> None:
     await home.up()
     mail = (await home.tieline("inbox", "--json")).lines
     assert [(one["in_reply_to"], one["text"]) for one in mail] == [(sent.json["message_id"], "in time")]
-
-
-def agents_of(home: Home) -> list[int]:
-    """The processes whose command line names this home's persona files."""
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdecimal():
-            try:
-                with open(f"/proc/{entry}/cmdline", "rb") as file:
-                    line = file.read()
-            except OSError:
-                continue
-            if b"adapters.scripted" in line and os.fsencode(home.path) in line:
-                found.append(int(entry))
-    return found
 
 
 def alive(pid: int) -> bool:

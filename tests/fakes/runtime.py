@@ -1,12 +1,12 @@
 """Agents as coroutines, behind the port of the runtime."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from bridge.history import History, digest
 from bridge.ids import SessionId
-from bridge.ports.runtime import Agent, Context, Launch, Listener, Prompt, Result, StartFailed
+from bridge.ports.runtime import Agent, Context, Execution, Launch, Left, Listener, Prompt, Result, StartFailed
 from bridge.turn import Failure, FailureKind, Process
 
 Behaviour = Callable[["FakeAgent", Prompt], Awaitable[str | Result]]
@@ -24,6 +24,7 @@ class FakeAgent:
         self._context = context
         fresh = f"context-{number}" if context is Context.NEW else f"context-{number}-instead"
         self._alias = launch.alias if context is Context.RESUMED and launch.alias else fresh
+        self.launch = launch
         self.session = launch.session
         self.token = launch.secrets["TIELINE_TOKEN"]
         self.listener: Listener | None = None
@@ -73,6 +74,22 @@ class FakeAgent:
             self._prompt = None
             self._runtime.ended(self.session)
         return done if isinstance(done, Result) else Result(done, "end_turn")
+
+    @property
+    def seal(self) -> str:
+        return self.launch.seal
+
+    @property
+    def left(self) -> Sequence[Left]:
+        return ()
+
+    async def rejoin(self, listener: Listener, after: int) -> Result | None:
+        return None
+
+    async def forget(self) -> None: ...
+
+    async def leave(self) -> None:
+        await self.close()
 
     async def cancel(self, grace_s: float) -> None:
         if self._prompt is not None:
@@ -144,6 +161,9 @@ class FakeRuntime:
         self.behaviours.setdefault(launch.session, _silent)
         self.agents.append(agent)
         return agent
+
+    async def adopt(self, launch: Launch, process: Process, execution: Execution, after: int) -> Agent | None:
+        return None
 
     async def end(self, process: Process) -> None:
         self.ended_processes.append(process)

@@ -1,12 +1,12 @@
 """The runtime of one life of a node: what it starts lives on without it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from bridge.history import History
-from bridge.ports.runtime import Agent, Context, Launch, Listener, Prompt, Result, StartFailed
+from bridge.ports.runtime import Agent, Context, Execution, Launch, Left, Listener, Prompt, Result, StartFailed
 from bridge.turn import Failure, FailureKind, Process
 from tests.simulation.agents import AgentProcess, Asked, Memory
 from tests.simulation.scenario import Misfortune
@@ -54,7 +54,10 @@ class RuntimeOf:
             context = Context.LOST if lost else Context.RESUMED
         alias = launch.alias if context is Context.RESUMED and launch.alias else f"context-{number}"
         process.memory = world.memories.setdefault(alias, Memory(replays=chance.random() < 0.7))
-        return _Handle(self._life, process, alias, context)
+        return _Handle(self._life, process, alias, context, launch.seal)
+
+    async def adopt(self, launch: Launch, process: Process, execution: Execution, after: int) -> Agent | None:
+        return None
 
     async def end(self, process: Process) -> None:
         self._live()
@@ -72,11 +75,12 @@ class RuntimeOf:
 class _Handle:
     """`bridge.ports.runtime.Agent`: what a bridge holds of an agent's process."""
 
-    def __init__(self, life: "Life", process: AgentProcess, alias: str, context: Context) -> None:
+    def __init__(self, life: "Life", process: AgentProcess, alias: str, context: Context, seal: str) -> None:
         self._life = life
         self._process = process
         self._alias = alias
         self._context = context
+        self._seal = seal
         self._tools = ExitStack()
         if process.connected:
             self._tools.enter_context(life.exchange.tools(process.token))
@@ -100,6 +104,22 @@ class _Handle:
     @property
     def alive(self) -> bool:
         return self._process.alive
+
+    @property
+    def seal(self) -> str:
+        return self._seal
+
+    @property
+    def left(self) -> Sequence[Left]:
+        return ()
+
+    async def rejoin(self, listener: Listener, after: int) -> Result | None:
+        return None
+
+    async def forget(self) -> None: ...
+
+    async def leave(self) -> None:
+        await self.close()
 
     async def prompt(self, prompt: Prompt, listener: Listener) -> Result:
         if not self._process.alive:

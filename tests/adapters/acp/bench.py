@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from adapters.acp import AcpRuntime, AgentSpec, Times
-from adapters.acp.process import survivors
+from adapters.process import survivors
 from bridge.ids import SessionId
 from bridge.ports.runtime import Agent, Event, Launch, Option, Prompt, Question, Result
 from bridge.turn import Process
@@ -38,7 +38,7 @@ class Ear:
         self._choose = choose
         self._news = asyncio.Condition()
 
-    async def happened(self, event: Event) -> None:
+    async def happened(self, event: Event, number: int = 0) -> None:
         async with self._news:
             self.events.append(event)
             self._news.notify_all()

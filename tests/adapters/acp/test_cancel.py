@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from adapters.acp.process import end, survivors
+from adapters.process import end, survivors
 from bridge.ports.runtime import Agent, Text, ToolEnded
 from bridge.turn import Process
 from tests.adapters.acp.bench import Bench, Ear, gone, until

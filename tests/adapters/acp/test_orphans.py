@@ -10,7 +10,7 @@ import pytest
 
 import adapters.acp
 from adapters.acp.descent import descent_of, told_by
-from adapters.acp.orphans import OWN
+from adapters.orphans import OWN
 from bridge.caller import Descent
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there are no subreapers")
@@ -21,7 +21,7 @@ ADOPTS = str(Path(adapters.acp.__file__).with_name("adopting.py"))
 ADOPTING = """
 import asyncio, os, subprocess, sys
 from adapters.acp.child import Child
-from adapters.acp.orphans import OWN, adopt, reap
+from adapters.orphans import OWN, adopt, reap
 from adapters.acp.tail import Tail
 from adapters.loop import run_loop
 

@@ -91,7 +91,7 @@ async def test_a_slow_listener_holds_nobody_up_and_misses_nothing(bench: Bench) 
     go = asyncio.Event()
 
     class Slow(Ear):
-        async def happened(self, event: Event) -> None:
+        async def happened(self, event: Event, number: int = 0) -> None:
             await go.wait()
             heard.append(event)
 
@@ -109,7 +109,7 @@ async def test_a_listener_that_fails_is_not_the_agents_fault(bench: Bench) -> No
     agent = await bench.start()
 
     class Broken(Ear):
-        async def happened(self, event: Event) -> None:
+        async def happened(self, event: Event, number: int = 0) -> None:
             raise LookupError("broken")
 
     with pytest.raises(LookupError):

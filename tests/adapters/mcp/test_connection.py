@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from tests.adapters.api.memory_exchange import MemoryExchange
+from tests.adapters.api.memory_exchange import CAREER, DESK, MemoryExchange
 from tests.adapters.cli.shell import Shell
 from tests.adapters.mcp.agent import agent, bridge, pipe
 
@@ -55,7 +55,28 @@ async def test_the_end_of_the_agent_ends_its_wait(tmp_path: Path, exchange: Memo
         assert await process.wait() == 0
 
 
-async def test_the_end_of_the_bridge_ends_the_pipe(tmp_path: Path, exchange: MemoryExchange) -> None:
+async def test_the_pipe_goes_on_with_the_next_bridge(tmp_path: Path, exchange: MemoryExchange) -> None:
+    async with AsyncExitStack() as running:
+        await running.enter_async_context(bridge(exchange, tmp_path))
+        async with Shell(tmp_path).started("mcp", TIELINE_TOKEN="desk-token") as process:
+            assert process.stdin
+            assert process.stdout
+            for line in _opening():
+                process.stdin.write(line)
+            await process.stdout.readline()
+            await running.aclose()
+            process.stdin.write(_request(7, "tools/list"))
+            async with bridge(exchange, tmp_path):
+                answer = json.loads(await process.stdout.readline())
+                process.stdin.close()
+                assert await process.wait() == 0
+    assert answer["id"] == 7
+    assert answer["result"]["tools"]
+
+
+async def test_a_bridge_that_does_not_know_the_agent_any_more_ends_the_pipe(
+    tmp_path: Path, exchange: MemoryExchange
+) -> None:
     async with AsyncExitStack() as running:
         await running.enter_async_context(bridge(exchange, tmp_path))
         async with Shell(tmp_path).started("mcp", TIELINE_TOKEN="desk-token") as process:
@@ -64,7 +85,60 @@ async def test_the_end_of_the_bridge_ends_the_pipe(tmp_path: Path, exchange: Mem
             process.stdin.write(_opening()[0])
             await process.stdout.readline()
             await running.aclose()
-            assert await process.wait() == 69
+            async with bridge(MemoryExchange(tokens={}), tmp_path):
+                assert await process.wait() == 69
+
+
+async def test_a_pipe_that_waits_for_a_bridge_ends_with_its_client(tmp_path: Path, exchange: MemoryExchange) -> None:
+    async with AsyncExitStack() as running:
+        await running.enter_async_context(bridge(exchange, tmp_path))
+        async with Shell(tmp_path).started("mcp", TIELINE_TOKEN="desk-token") as process:
+            assert process.stdin
+            assert process.stdout
+            process.stdin.write(_opening()[0])
+            await process.stdout.readline()
+            await running.aclose()
+            process.stdin.close()
+            assert await process.wait() == 0
+
+
+async def test_what_was_under_way_is_asked_again_only_where_that_changes_nothing(tmp_path: Path) -> None:
+    exchange = MemoryExchange(tokens={"desk-token": DESK})
+    socket = tmp_path / "run" / "control.sock"
+    socket.parent.mkdir()
+    heard = asyncio.Queue[bytes]()
+    ends: list[asyncio.StreamWriter] = []
+
+    async def deaf(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        ends.append(writer)
+        while line := await reader.readline():
+            heard.put_nowait(line)
+            if b'"initialize"' in line:
+                writer.write(b'{"jsonrpc":"2.0","id":0,"result":{}}\n')
+
+    server = await asyncio.start_unix_server(deaf, socket)
+    async with Shell(tmp_path).started("mcp", TIELINE_TOKEN="desk-token") as process:
+        assert process.stdin
+        assert process.stdout
+        opening = _opening()
+        process.stdin.write(opening[0])
+        await process.stdout.readline()
+        for line in opening[1:]:
+            process.stdin.write(line)
+        receive = {"name": "peer_receive", "arguments": {}}
+        send = {"name": "peer_send", "arguments": {"to": CAREER, "text": "x"}}
+        process.stdin.write(_request(7, "tools/call", receive))
+        process.stdin.write(_request(8, "tools/call", send))
+        while b'"id": 8' not in await heard.get():
+            pass
+        server.close()
+        socket.unlink()
+        for end in ends:
+            end.close()
+        async with bridge(exchange, tmp_path):
+            answers = {one["id"]: one for one in [json.loads(await process.stdout.readline()) for _ in range(2)]}
+    assert answers[7]["result"]["structuredContent"]["messages"] == []
+    assert answers[8]["result"]["structuredContent"]["error"]["code"] == "unavailable"
 
 
 async def test_a_line_that_is_no_message_is_answered_and_skipped(tmp_path: Path, exchange: MemoryExchange) -> None:
@@ -108,6 +182,11 @@ def _opening(*calls: tuple[str, dict[str, Any]]) -> list[bytes]:
     for number, (name, given) in enumerate(calls, 1):
         requests.append({"id": number, "method": "tools/call", "params": {"name": name, "arguments": given}})
     return [json.dumps({"jsonrpc": "2.0", **request}).encode() + b"\n" for request in requests]
+
+
+def _request(number: int, method: str, params: dict[str, Any] | None = None) -> bytes:
+    request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params or {}}
+    return json.dumps(request).encode() + b"\n"
 
 
 def _texts(error: BaseException) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from adapters.acp.child import Child
-from adapters.acp.process import birth_of, end, signalled, survivors
 from adapters.acp.tail import Tail
+from adapters.process import birth_of, end, signalled, survivors
 from bridge.turn import Process
 
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(1000)"

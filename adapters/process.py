@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,9 +21,12 @@ _KILL_S = 5.0
 @dataclass(frozen=True, slots=True)
 class _Entry:
     pid: int
+    parent: int
     group: int
+    session: int
     birth: str
     zombie: bool
+    name: str
 
 
 def birth_of(pid: int) -> str | None:
@@ -30,6 +34,43 @@ def birth_of(pid: int) -> str | None:
     process does not live."""
     entry = _entry(pid)
     return entry.birth if entry and not entry.zombie else None
+
+
+def ancestors(pid: int, hops: int) -> list[Process]:
+    """The process itself and the next `hops` above it, the nearest first, as far as they live."""
+    line: list[Process] = []
+    while pid > 0 and len(line) <= hops and (entry := _entry(pid)) is not None:
+        line.append(Process(entry.pid, entry.birth))
+        pid = entry.parent
+    return line
+
+
+def name_of(pid: int) -> str:
+    """What the kernel calls the process, in letters that nothing can be written with."""
+    entry = _entry(pid)
+    return re.sub(r"[^A-Za-z0-9._-]", "", os.path.basename(entry.name))[:32] if entry else ""
+
+
+def children(pid: int) -> list[Process]:
+    return [Process(entry.pid, entry.birth) for entry in _entries() if entry.parent == pid and not entry.zombie]
+
+
+def apart(root: int, leader: int) -> list[Process]:
+    """What lives below `root` in a process session other than its own and that of `leader`."""
+    entries = {entry.pid: entry for entry in _entries() if not entry.zombie}
+    own = {entries[pid].session for pid in (root, leader) if pid in entries} | {leader}
+
+    def below(entry: _Entry) -> bool:
+        seen = set()
+        while entry.parent in entries and entry.pid not in seen:
+            if entry.parent == root:
+                return True
+            seen.add(entry.pid)
+            entry = entries[entry.parent]
+        return False
+
+    found = [entry for entry in entries.values() if entry.session not in own and below(entry)]
+    return [Process(entry.pid, entry.birth) for entry in found]
 
 
 def survivors(process: Process) -> list[int]:
@@ -88,7 +129,16 @@ if sys.platform == "linux":
             return None
         # The name, in parentheses, may hold anything; the state, field 3, follows it.
         fields = stat[stat.rindex(")") + 2 :].split()
-        return _Entry(pid, group=int(fields[2]), birth=f"{fields[19]} {_boot()}", zombie=fields[0] in "ZX")
+        parent, group, session = map(int, fields[1:4])
+        return _Entry(
+            pid,
+            parent,
+            group,
+            session,
+            f"{fields[19]} {_boot()}",
+            fields[0] in "ZX",
+            stat[stat.index("(") + 1 : stat.rindex(")")],
+        )
 
     @cache
     def _boot() -> str:
@@ -111,8 +161,11 @@ else:
         return _listed("-A")
 
     def _listed(*selection: str) -> Iterator[_Entry]:
-        command = ["ps", *selection, "-o", "pid=,pgid=,stat=,lstart="]
+        command = ["ps", *selection, "-o", "pid=,ppid=,pgid=,sess=,stat=,lstart=,comm="]
         env = {"PATH": os.defpath, "LC_ALL": "C"}
         for line in subprocess.run(command, capture_output=True, text=True, env=env, check=False).stdout.splitlines():
-            pid, group, state, birth = line.split(None, 3)
-            yield _Entry(int(pid), int(group), birth.strip(), zombie="Z" in state)
+            pid, parent, group, session, state, *rest = line.split(None, 10)
+            birth, name = " ".join(rest[:5]), rest[5] if len(rest) > 5 else ""
+            # macOS tells no session ids: then what is in another group counts as in another session.
+            of = int(session) if session.isdigit() and session != "0" else int(group)
+            yield _Entry(int(pid), int(parent), int(group), of, birth, "Z" in state, name)

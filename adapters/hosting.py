@@ -1,0 +1,51 @@
+"""The composition root of workers: `python -P -m adapters.hosting FD` forks one for each request on that socket."""
+
+import asyncio
+import importlib
+import logging
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import uvloop
+
+from adapters import orphans
+from adapters.acp.orders import carried_out
+from adapters.redaction import Redaction
+from adapters.system import SystemClock
+from adapters.worker.cradle import rock
+from adapters.worker.host import host
+from bridge.ids import SessionId
+from bridge.ports.runtime import Runtime
+
+_NEEDED = ("adapters.acp.opening",)
+
+
+def _runtime(order: Mapping[str, Any], on_stderr: Callable[[SessionId, str], None]) -> Runtime:
+    return carried_out(order, SystemClock(), on_stderr)
+
+
+async def _work(connection: socket.socket) -> None:
+    burying = asyncio.create_task(orphans.reaping())
+    try:
+        await host(connection, _runtime, lambda secrets: Redaction(secrets).redacted)
+    finally:
+        burying.cancel()
+
+
+def work(connection: socket.socket) -> None:
+    """What a worker does from its birth to its end."""
+    logging.basicConfig(level=logging.WARNING, format="worker: %(message)s")
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_work(connection))
+
+
+def main(requests: int) -> None:
+    for name in _NEEDED:
+        importlib.import_module(name)
+    rock(socket.socket(fileno=requests), work)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

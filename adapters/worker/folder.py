@@ -1,0 +1,100 @@
+"""Where workers keep what outlives them: `run/workers/` of a home, for its owner only."""
+
+import os
+import re
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,200}\Z")
+_LONGEST = 100  # sun_path takes 104 bytes on macOS and 108 on Linux
+JOURNAL = ".journal"
+SOCKET = ".sock"
+
+
+class BadName(ValueError):
+    """A name that may be part of no path."""
+
+
+def named(name: str) -> str:
+    """The name itself. Raises `BadName` for what is none."""
+    if not _NAME.match(name):
+        raise BadName(f"{name[:80]!r} is no name of a worker or a turn: 1 to 200 of A-Z a-z 0-9 _ -")
+    return name
+
+
+class Folder:
+    """Makes the folder with mode 0700 as it is first written to."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def make(self) -> None:
+        """Raises `OSError`."""
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.path.chmod(0o700)
+
+    def journal(self, turn: str) -> Path:
+        """Raises `BadName`."""
+        return self.path / f"{named(turn)}{JOURNAL}"
+
+    def journals(self) -> list[str]:
+        """The turns of which there is one."""
+        return [path.name.removesuffix(JOURNAL) for path in self._holding(JOURNAL)]
+
+    def left(self, session: str) -> Path:
+        """Where the processes are listed that a session's tools have left running."""
+        return self.path / f"{named(session.replace('/', '-'))}.left"
+
+    def listen(self, name: str) -> socket.socket:
+        """A socket (0600) at which the worker of that name can be adopted. Raises `OSError` or `BadName`."""
+        path = self.path / f"{named(name)}{SOCKET}"
+        self.make()
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            with _short(path) as address:
+                listener.bind(address)
+            path.chmod(0o600)
+            listener.listen(8)
+        except BaseException:
+            listener.close()
+            raise
+        listener.setblocking(False)
+        return listener
+
+    def connect(self, name: str) -> socket.socket:
+        """Raises `OSError` where nobody listens, or `BadName`."""
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            with _short(self.path / f"{named(name)}{SOCKET}") as address:
+                connection.connect(address)
+        except BaseException:
+            connection.close()
+            raise
+        connection.setblocking(False)
+        return connection
+
+    def forget(self, name: str) -> None:
+        """Removes the socket of a worker that has ended."""
+        (self.path / f"{named(name)}{SOCKET}").unlink(missing_ok=True)
+
+    def _holding(self, suffix: str) -> list[Path]:
+        try:
+            return [path for path in self.path.iterdir() if path.name.endswith(suffix)]
+        except OSError:
+            return []
+
+
+@contextmanager
+def _short(path: Path) -> Iterator[str]:
+    """A name of `path` that fits into a socket address."""
+    if len(os.fsencode(path)) <= _LONGEST or sys.platform != "linux":
+        yield str(path)
+        return
+    directory = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{directory}/{path.name}"
+    finally:
+        os.close(directory)

@@ -1,0 +1,90 @@
+"""The log of what agents write to stderr: private, bounded, and in nobody's way (DESIGN §8)."""
+
+import fcntl
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+MOST = 1 << 20
+"""In bytes: then the file becomes the one of the last rotation, and a new one begins."""
+LONGEST = 64 << 10
+"""In bytes: of a longer line the first `CUT` are kept."""
+CUT = 4 << 10
+_WAITING = 1_000
+
+
+class WorkerLog:
+    """Takes lines from the loop and writes them in a thread. What comes faster than the disk takes it is counted and
+    left out. Several workers may write one file: each line is written as a whole.
+
+    `hide` takes secrets out of a line. `warn` is told once where nothing can be written.
+    """
+
+    def __init__(self, path: Path, hide: Callable[[str], str], warn: Callable[[str], None]) -> None:
+        self._path = path
+        self._hide = hide
+        self._warn = warn
+        self._lines: queue.Queue[str | None] = queue.Queue(_WAITING)
+        self._left_out = 0
+        self._warned = False
+        self._file: int | None = None
+        self._thread = threading.Thread(target=self._write_all, name="log", daemon=True)
+        self._thread.start()
+
+    def line(self, of: str, text: str) -> None:
+        """Never waits."""
+        if len(text) > LONGEST:
+            text = f"{text[:CUT]} [cut: {len(text)} characters]"
+        try:
+            self._lines.put_nowait(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {of}: {text}")
+        except queue.Full:
+            self._left_out += 1
+
+    def close(self, within_s: float) -> bool:
+        """Whether everything was written within that time."""
+        with suppress(queue.Full):
+            self._lines.put(None, timeout=within_s)
+        self._thread.join(within_s)
+        return not self._thread.is_alive()
+
+    def _write_all(self) -> None:
+        while (line := self._lines.get()) is not None:
+            missing, self._left_out = self._left_out, 0
+            if missing:
+                line = f"[{missing} lines are left out]\n{line}"
+            try:
+                self._write(self._hide(line).encode("utf-8", "replace") + b"\n")
+            except OSError as error:
+                if not self._warned:
+                    self._warned = True
+                    self._warn(f"{self._path} takes no more lines: {error.strerror}")
+        if self._file is not None:
+            os.close(self._file)
+
+    def _write(self, data: bytes) -> None:
+        if self._file is None:
+            self._file = self._opened()
+        if os.fstat(self._file).st_size + len(data) > MOST:
+            self._rotate()
+        os.write(self._file, data)
+
+    def _opened(self) -> int:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+    def _rotate(self) -> None:
+        """By one worker at a time; the others go on in the new file."""
+        file = self._file
+        assert file is not None
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file), os.stat(self._path)):
+                    os.replace(self._path, self._path.with_name(f"{self._path.name}.1"))
+            self._file = self._opened()
+        finally:
+            os.close(file)

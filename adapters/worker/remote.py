@@ -1,0 +1,230 @@
+"""An agent in a worker, as the bridge uses it."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from adapters.worker.codec import Malformed, as_json, event_of, read
+from adapters.worker.execution import ANSWERED, QUESTION, RESULT
+from adapters.worker.link import Frame, Link
+from adapters.worker.terms import Done, Ready
+from bridge.history import History, digest
+from bridge.ids import TurnId
+from bridge.ports.runtime import Context, Execution, Left, Listener, Prompt, Question, Result
+from bridge.turn import Failure, FailureKind, Process
+
+log = logging.getLogger(__name__)
+
+_END_S = 5.0
+
+PostMortem = Callable[[Execution, int, Listener], Awaitable[Result | None]]
+"""What the journal of a worker that has died tells after that number."""
+
+
+class RemoteAgent:
+    """`bridge.ports.runtime.Agent`. `kill` ends the worker and all of its group by force, `after_death` reads what it
+    left. An orderly end may take `end_s`."""
+
+    def __init__(
+        self,
+        link: Link,
+        ready: Ready,
+        *,
+        kill: Callable[[], Awaitable[None]],
+        after_death: PostMortem,
+        forgotten: Callable[[TurnId], None],
+        end_s: float,
+        running: Execution | None = None,
+    ) -> None:
+        self._link = link
+        self._ready = ready
+        self._kill = kill
+        self._after_death = after_death
+        self._forgotten = forgotten
+        self._end_s = end_s
+        self._alive = ready.alive
+        self._history = ready.history
+        self._alias = ready.alias
+        self._execution = running
+        self._working = running is not None
+        self._told = 0
+        self._ended = asyncio.Event()
+        self._frames: asyncio.Queue[Frame | None] = asyncio.Queue(1_000)
+        self._idle = asyncio.Event()
+        if not self._working:
+            self._idle.set()
+        self._closing: asyncio.Task[None] | None = None
+        self._hearing = asyncio.create_task(self._hear())
+
+    @property
+    def process(self) -> Process:
+        return self._ready.process
+
+    @property
+    def alias(self) -> str:
+        return self._alias
+
+    @property
+    def context(self) -> Context:
+        return self._ready.context
+
+    @property
+    def history(self) -> History:
+        return self._history
+
+    @property
+    def seal(self) -> str:
+        return self._ready.seal
+
+    @property
+    def left(self) -> Sequence[Left]:
+        return self._ready.left
+
+    @property
+    def alive(self) -> bool:
+        return self._alive and self._closing is None and not self._ended.is_set()
+
+    async def prompt(self, prompt: Prompt, listener: Listener) -> Result:
+        if prompt.execution is None:
+            raise ValueError("a prompt of no turn")
+        if self._working:
+            raise RuntimeError("a prompt is running already")
+        self._execution = prompt.execution
+        self._history = History((*self._history.prompts, digest(prompt.parts)))
+        self._told = 0
+        return await self._followed(listener, {"do": "prompt", "prompt": as_json(prompt)})
+
+    async def rejoin(self, listener: Listener, after: int) -> Result | None:
+        self._told = after
+        return await self._followed(listener, None)
+
+    async def forget(self) -> None:
+        if self._execution is not None:
+            await self._received(self._told)
+            self._forgotten(self._execution.turn)
+
+    async def cancel(self, grace_s: float) -> None:
+        """A worker that does not answer in time is killed with its agent."""
+        if self._idle.is_set():
+            return
+        await self._link.send({"do": "cancel", "grace_s": grace_s})
+        try:
+            async with asyncio.timeout(grace_s + _END_S):
+                await self._idle.wait()
+        except TimeoutError:
+            await self._kill()
+            await self._idle.wait()
+
+    async def close(self) -> None:
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._closed())
+        await asyncio.shield(self._closing)
+
+    async def leave(self) -> None:
+        if not self._working or self._ended.is_set():
+            await self.close()
+        else:
+            self._hearing.cancel()
+            self._link.close()
+
+    async def _closed(self) -> None:
+        try:
+            await self._link.send({"do": "close"})
+            async with asyncio.timeout(self._end_s):
+                await self._ended.wait()
+        except TimeoutError:
+            log.warning("a worker did not end in %g s, and is killed", self._end_s)
+        finally:
+            await self._kill()
+            self._link.close()
+            self._hearing.cancel()
+
+    async def _hear(self) -> None:
+        """Takes what the worker tells until it is gone. A bridge that is slow to store it holds the worker up."""
+        try:
+            while (frame := await self._link.receive()) is not None:
+                if "superseded" in frame:
+                    log.warning("a later bridge has adopted the worker of pid %d", self.process.pid)
+                    break
+                await self._frames.put(frame)
+        finally:
+            self._ended.set()
+            with_room = asyncio.create_task(self._frames.put(None))
+            await asyncio.shield(with_room)
+
+    async def _followed(self, listener: Listener, order: Frame | None) -> Result:
+        """From an order to the result of the prompt."""
+        self._working = True
+        self._idle.clear()
+        try:
+            if order is not None:
+                await self._link.send(order)
+            async with asyncio.TaskGroup() as asking:
+                questions: dict[int, asyncio.Task[None]] = {}
+                try:
+                    done = await self._heard(listener, asking, questions)
+                finally:
+                    for task in questions.values():
+                        task.cancel()
+            self._working = False
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from None
+        finally:
+            self._idle.set()
+        self._alive = self._alive and done.alive
+        return done.result
+
+    async def _heard(
+        self, listener: Listener, asking: asyncio.TaskGroup, questions: dict[int, asyncio.Task[None]]
+    ) -> Done:
+        while (frame := await self._frames.get()) is not None:
+            try:
+                if "refused" in frame:
+                    return Done(Result("", "error", read(Failure, frame["refused"])), alive=False)
+                done = await self._took(frame, listener, asking, questions)
+            except Malformed as error:
+                await self._kill()
+                problem = Failure(FailureKind.CRASH, f"The worker told what cannot be: {error}.")
+                return Done(Result("", "error", problem), alive=False)
+            if done is not None:
+                return done
+        return await self._died(listener)
+
+    async def _took(
+        self, frame: Frame, listener: Listener, asking: asyncio.TaskGroup, questions: dict[int, asyncio.Task[None]]
+    ) -> Done | None:
+        number, kind, body = read(int, frame.get("tell", -1)), read(str, frame.get("kind", "")), frame.get("body")
+        if number < 0 or 0 < number <= self._told:
+            return None
+        if kind == RESULT:
+            self._told = max(self._told, number)
+            return read(Done, body)
+        if kind == QUESTION:
+            question = read(Question, body)
+            questions[number] = asking.create_task(self._ask(number, question, listener))
+        elif kind == ANSWERED and isinstance(body, dict):
+            task = questions.pop(read(int, body.get("question")), None)
+            if task is not None:
+                task.cancel()
+        elif (event := event_of(kind, body)) is not None:
+            await listener.happened(event, number)
+            await self._received(number)
+        self._told = max(self._told, number)
+        return None
+
+    async def _ask(self, number: int, question: Question, listener: Listener) -> None:
+        answer = await listener.asked(question)
+        await self._link.send({"do": "answer", "question": number, "answer": answer})
+
+    async def _received(self, number: int) -> None:
+        if number > 0 and self._execution is not None:
+            await self._link.send({"do": "received", "turn": self._execution.turn, "number": number})
+
+    async def _died(self, listener: Listener) -> Done:
+        """The worker is gone in the middle of the turn: what it had on record is told, and its agent must not go on."""
+        await self._kill()
+        result = None
+        if self._execution is not None:
+            result = await self._after_death(self._execution, self._told, listener)
+        problem = Failure(FailureKind.CRASH, "The process that ran the agent has ended in the middle of the turn.")
+        return Done(result or Result("", "error", problem), alive=False)

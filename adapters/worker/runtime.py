@@ -1,0 +1,213 @@
+"""Agents in workers, behind the port of the runtime."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from adapters import process as processes
+from adapters.process import birth_of
+from adapters.worker.codec import Malformed, as_json, read
+from adapters.worker.execution import FLUSH_S
+from adapters.worker.folder import BadName, Folder
+from adapters.worker.journal import Found
+from adapters.worker.journal import read as records_of
+from adapters.worker.link import Link
+from adapters.worker.nursery import NoWorker, Nursery
+from adapters.worker.proof import Hello, Unproven, lives, owns, peer_pid
+from adapters.worker.remains import Remains, retell
+from adapters.worker.remote import RemoteAgent
+from adapters.worker.starting import Starting, ended, of
+from adapters.worker.targets import refusal
+from adapters.worker.terms import Claim, Header, Ready, Start, scope_of
+from bridge.ids import TurnId
+from bridge.ports.runtime import Agent, Execution, Launch, Listener, Result, StartFailed
+from bridge.turn import Failure, FailureKind, Process
+
+log = logging.getLogger(__name__)
+
+_HELLO_S = 30.0
+_MARGIN_S = 5.0
+
+
+class Orders(Protocol):
+    """What agents there are, and how a worker is told to start one."""
+
+    def knows(self, agent: str) -> bool: ...
+
+    def embeds(self, agent: str) -> bool: ...
+
+    def order(self, launch: Launch) -> Mapping[str, Any]:
+        """As JSON. Raises `StartFailed` for an agent that nobody knows."""
+        ...
+
+    def secrets(self, launch: Launch) -> tuple[str, ...]:
+        """What must be in no log."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """In seconds: how long a turn goes on without a bridge, and how long an agent may take to be ready and to end."""
+
+    grace_s: float = 10
+    start_s: float = 60
+    stop_s: float = 10
+
+
+class WorkerRuntime:
+    """`bridge.ports.runtime.Runtime`. `name` makes names for workers that nobody else has."""
+
+    def __init__(
+        self, orders: Orders, nursery: Nursery, folder: Path, log_file: Path, terms: Terms, name: Callable[[], str]
+    ) -> None:
+        self._orders = orders
+        self._nursery = nursery
+        self._folder = Folder(folder)
+        self._log_file = log_file
+        self._terms = terms
+        self._name = name
+        self._undecided: set[TurnId] = set()
+
+    async def preload(self) -> None:
+        """Has the first worker at hand."""
+        with suppress(NoWorker):
+            await self._nursery.open()
+
+    async def close(self) -> None:
+        await self._nursery.close()
+
+    def knows(self, agent: str) -> bool:
+        return self._orders.knows(agent)
+
+    def embeds(self, agent: str) -> bool:
+        return self._orders.embeds(agent)
+
+    async def start(self, launch: Launch, born: Callable[[Process], Awaitable[None]]) -> Agent:
+        order = self._orders.order(launch)
+        try:
+            connection, worker = await self._nursery.worker()
+        except NoWorker as error:
+            raise StartFailed(Failure(FailureKind.CAPACITY, f"{error}.", retryable=True)) from None
+        link = await Link.over(connection)
+        start = Start(
+            name=self._name(),
+            folder=str(self._folder.path),
+            launch=launch,
+            order=order,
+            grace_s=self._terms.grace_s,
+            log=str(self._log_file),
+            hidden=self._orders.secrets(launch),
+        )
+        starting = Starting(link, worker)
+        try:
+            async with asyncio.timeout(self._terms.start_s + _HELLO_S):
+                ready = await starting.ready(start, born)
+        except TimeoutError:
+            await starting.kill()
+            detail = "The process that runs the agent did not answer."
+            raise StartFailed(Failure(FailureKind.TIMEOUT, detail, retryable=True)) from None
+        except BaseException:
+            await starting.kill()
+            raise
+        return self._agent(link, ready, worker)
+
+    async def adopt(self, launch: Launch, process: Process, execution: Execution, after: int) -> Agent | None:
+        found, header = self._recorded(execution.turn)
+        if header is None or header.ready.process != process:
+            return None
+        claim = Claim(execution, scope_of(launch, launch.alias), after)
+        worker = header.worker
+        if birth_of(worker.pid) == worker.birth:
+            adopted = await self._adopted(claim, header)
+            if adopted is None:
+                await self.end(process)
+            return adopted
+        await processes.end(process, self._terms.stop_s)
+        why = refusal(claim, header, header.execution.epoch, found.records)
+        if why is not None:
+            log.warning("what is on record of turn %s is not used: %s", execution.turn, why)
+            return None
+        if found.damage is not None:
+            log.warning("what is on record of turn %s is damaged: %s", execution.turn, found.damage)
+        self._undecided.add(execution.turn)
+        return Remains(header.ready, found, lambda: self._forget(execution.turn))
+
+    async def end(self, process: Process) -> None:
+        for turn in self._folder.journals():
+            _, header = self._recorded(TurnId(turn))
+            if header is not None and header.ready.process == process:
+                await processes.end(header.worker, self._terms.stop_s)
+        await processes.end(process, self._terms.stop_s)
+
+    async def tidy(self) -> None:
+        """Removes what workers have left of turns that are over. To be called once every turn is taken over."""
+        for turn in self._folder.journals():
+            if turn in self._undecided:
+                continue
+            _, header = self._recorded(TurnId(turn))
+            if header is None or birth_of(header.worker.pid) != header.worker.birth:
+                self._forget(TurnId(turn))
+
+    def _forget(self, turn: TurnId) -> None:
+        self._undecided.discard(turn)
+        with suppress(OSError, BadName):
+            self._folder.journal(turn).unlink(missing_ok=True)
+
+    def _recorded(self, turn: TurnId) -> tuple[Found, Header | None]:
+        try:
+            found = records_of(self._folder.journal(turn), turn)
+            return found, read(Header, found.header) if found.header is not None else None
+        except (BadName, Malformed):
+            return Found(()), None
+
+    async def _adopted(self, claim: Claim, header: Header) -> Agent | None:
+        """The agent of a worker that lives. None where it is not who the journal says, or refuses."""
+        try:
+            connection = self._folder.connect(header.name)
+        except (OSError, BadName) as error:
+            log.warning("the worker of turn %s cannot be reached: %s", claim.execution.turn, error)
+            return None
+        told = peer_pid(connection)
+        link = await Link.over(connection)
+        try:
+            async with asyncio.timeout(_HELLO_S):
+                worker = lives(read(Hello, of(await link.receive(), "hello")))
+                if worker != header.worker or worker.pid != told:
+                    raise Unproven(f"pid {worker.pid} answers for pid {header.worker.pid}")
+                if not owns(worker, header.ready.process):
+                    raise Unproven(f"the agent of turn {claim.execution.turn} is not below pid {worker.pid}")
+                await link.send({"adopt": as_json(claim)})
+                ready = read(Ready, of(await link.receive(), "adopted"))
+        except (Unproven, Malformed, TimeoutError) as error:
+            log.warning("the worker of turn %s is not adopted: %s", claim.execution.turn, error or "no answer")
+            link.close()
+            return None
+        return self._agent(link, ready, worker, claim.execution)
+
+    def _agent(self, link: Link, ready: Ready, worker: Process, running: Execution | None = None) -> RemoteAgent:
+        async def kill() -> None:
+            await ended(worker, ready.process)
+
+        return RemoteAgent(
+            link,
+            ready,
+            kill=kill,
+            after_death=self._after_death,
+            forgotten=self._forget,
+            end_s=self._terms.stop_s + FLUSH_S + _MARGIN_S,
+            running=running,
+        )
+
+    async def _after_death(self, execution: Execution, after: int, listener: Listener) -> Result | None:
+        found, header = self._recorded(execution.turn)
+        self._undecided.add(execution.turn)
+        if header is None:
+            return None
+        try:
+            return await retell(found.records, after, listener)
+        except Malformed:
+            return None

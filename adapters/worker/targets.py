@@ -1,0 +1,44 @@
+"""To whom a turn's prompt went, and whom a claim may mean (DESIGN §8).
+
+A bridge knows the agent's context by the id that it has stored. Where the agent has gone on under another id since,
+only a record of that compression, which the bridge has not stored yet, explains the difference.
+"""
+
+from collections.abc import Iterable
+
+from adapters.worker.codec import Malformed, event_of
+from adapters.worker.journal import Record
+from adapters.worker.terms import Claim, Header
+from bridge.ports.runtime import Compressed
+
+
+def refusal(claim: Claim, header: Header, epoch: int, records: Iterable[Record]) -> str | None:
+    """Why a claim is not to the work of `header`, now held under `epoch`; None where it is."""
+    if claim.execution.turn != header.execution.turn:
+        return "it works on another turn"
+    if claim.execution.epoch <= epoch:
+        return f"it is held under epoch {epoch}, and epoch {claim.execution.epoch} is not later"
+    theirs, own = claim.scope, header.scope
+    for what in ("session", "agent", "cwd"):
+        if getattr(theirs, what) != getattr(own, what):
+            return f"it works for another {what}"
+    if theirs.alias != _target(header, claim.after, records):
+        return "it works on another context of the agent"
+    return None
+
+
+def _target(header: Header, after: int, records: Iterable[Record]) -> str | None:
+    """The agent's id of its context when it had told all up to `after`."""
+    alias = header.scope.alias
+    for record in records:
+        if record.number <= after and (moved := compressed(record)) is not None:
+            alias = moved.alias
+    return alias
+
+
+def compressed(record: Record) -> Compressed | None:
+    try:
+        event = event_of(record.kind, record.body)
+    except Malformed:
+        return None
+    return event if isinstance(event, Compressed) else None
