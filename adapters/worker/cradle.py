@@ -23,6 +23,8 @@ def rock(requests: socket.socket, work: Callable[[socket.socket], None]) -> None
     gc.freeze()
     while True:
         request, files, _, _ = socket.recv_fds(requests, 1, 1)
+        for file in files:
+            os.set_inheritable(file, False)
         if not request:
             return
         pid = os.fork()
