@@ -8,8 +8,6 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import uvloop
-
 from adapters import orphans
 from adapters.acp.orders import carried_out
 from adapters.redaction import Redaction
@@ -37,8 +35,8 @@ async def _work(connection: socket.socket) -> None:
 def work(connection: socket.socket) -> None:
     """What a worker does from its birth to its end."""
     logging.basicConfig(level=logging.WARNING, format="worker: %(message)s")
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_work(connection))
+    # Not uvloop: its children inherit a second end of each of their pipes, so that a closed one is not seen.
+    asyncio.run(_work(connection))
 
 
 def main(requests: int) -> None:

@@ -243,15 +243,8 @@ class AcpAgent:
 
 
 def blocks_of(prompt: Prompt) -> list[Any]:
-    """The notice, then the peers' messages as resources, then the person's own words.
-
-    Raises `ValueError` where an agent could take the bridge's or a peer's text for a command of its own, or
-    a peer's for its user's: a notice that begins with `/`, or messages without a notice before them.
-    """
-    if (prompt.notice or "").lstrip().startswith("/"):
-        raise ValueError("a notice must not begin with /")
-    if prompt.embedded and not prompt.notice:
-        raise ValueError("embedded messages need a notice before them")
+    """The notice, then the peers' messages as resources, then the person's own words. Raises `ValueError`."""
+    prompt.check()
     blocks: list[Any] = []
     if prompt.notice:
         blocks.append(schema.TextContentBlock(type="text", text=prompt.notice))
@@ -260,8 +253,6 @@ def blocks_of(prompt: Prompt) -> list[Any]:
         blocks.append(schema.EmbeddedResourceContentBlock(type="resource", resource=resource))
     if prompt.words:
         blocks.append(schema.TextContentBlock(type="text", text=prompt.words))
-    if not blocks:
-        raise ValueError("a prompt needs something to say")
     return blocks
 
 

@@ -1,6 +1,7 @@
 """One turn's prompt in its worker: run once, and on record before it is told."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -9,6 +10,8 @@ from adapters.worker.journal import Journal, Record
 from adapters.worker.terms import Done, Header
 from bridge.ports.runtime import Agent, Event, Prompt, Question, Result, Text, Thought
 from bridge.turn import Failure, FailureKind
+
+log = logging.getLogger(__name__)
 
 TEXT_BYTES = 1 << 20
 """So much of what an agent shows while it works is kept for a bridge to come. The rest is told, or lost."""
@@ -46,13 +49,21 @@ class Work:
 
     async def run(self, agent: Agent, prompt: Prompt) -> None:
         self._agent = agent
-        result = await agent.prompt(prompt, self)
+        before = len(agent.history.prompts)
+        try:
+            result = await agent.prompt(prompt, self)
+        except Exception as defect:
+            log.exception("the prompt ended by a defect")
+            detail = f"an internal error: {type(defect).__name__}"
+            result = Result("", "error", Failure(FailureKind.CRASH, detail))
         if self.dropped:
             return
         if self._unwritten is not None:
             detail = f"The journal of the turn takes no more records ({self._unwritten}), so it was stopped."
             result = Result("", "error", Failure(FailureKind.CAPACITY, detail, retryable=True))
-        record = await self._put(RESULT, as_json(Done(result, agent.alive)), firmly=True)
+        record = await self._put(
+            RESULT, as_json(Done(result, agent.alive, len(agent.history.prompts) > before)), firmly=True
+        )
         self.result = record.number
 
     def receive(self, number: int) -> None:

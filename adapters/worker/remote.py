@@ -3,6 +3,8 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 from adapters.worker.codec import Malformed, as_json, event_of, read
 from adapters.worker.execution import ANSWERED, QUESTION, RESULT
@@ -23,7 +25,7 @@ PostMortem = Callable[[Execution, int, Listener], Awaitable[Result | None]]
 
 class RemoteAgent:
     """`bridge.ports.runtime.Agent`. `kill` ends the worker and all of its group by force, `after_death` reads what it
-    left. An orderly end may take `end_s`."""
+    left. An orderly end may take `end_s`. `name` makes names for prompts of no turn, which nobody adopts."""
 
     def __init__(
         self,
@@ -34,6 +36,7 @@ class RemoteAgent:
         after_death: PostMortem,
         forgotten: Callable[[TurnId], None],
         end_s: float,
+        name: Callable[[], str],
         running: Execution | None = None,
     ) -> None:
         self._link = link
@@ -42,12 +45,14 @@ class RemoteAgent:
         self._after_death = after_death
         self._forgotten = forgotten
         self._end_s = end_s
+        self._name = name
         self._alive = ready.alive
         self._history = ready.history
         self._alias = ready.alias
         self._execution = running
         self._working = running is not None
         self._told = 0
+        self._cancelled = False
         self._ended = asyncio.Event()
         self._frames: asyncio.Queue[Frame | None] = asyncio.Queue(1_000)
         self._idle = asyncio.Event()
@@ -85,23 +90,29 @@ class RemoteAgent:
         return self._alive and self._closing is None and not self._ended.is_set()
 
     async def prompt(self, prompt: Prompt, listener: Listener) -> Result:
-        if prompt.execution is None:
-            raise ValueError("a prompt of no turn")
+        prompt.check()
         if self._working:
             raise RuntimeError("a prompt is running already")
+        await self.forget()
+        if prompt.execution is None:
+            prompt = replace(prompt, execution=Execution(TurnId(self._name()), 1))
         self._execution = prompt.execution
-        self._history = History((*self._history.prompts, digest(prompt.parts)))
+        earlier, self._history = self._history, History((*self._history.prompts, digest(prompt.parts)))
         self._told = 0
-        return await self._followed(listener, {"do": "prompt", "prompt": as_json(prompt)})
+        done = await self._followed(listener, {"do": "prompt", "prompt": as_json(prompt)})
+        if not done.prompted:
+            self._history = earlier
+        return done.result
 
     async def rejoin(self, listener: Listener, after: int) -> Result | None:
         self._told = after
-        return await self._followed(listener, None)
+        return (await self._followed(listener, None)).result
 
     async def forget(self) -> None:
         if self._execution is not None:
             await self._received(self._told)
             self._forgotten(self._execution.turn)
+            self._execution = None
 
     async def cancel(self, grace_s: float) -> None:
         """A worker that does not answer in time is killed with its agent."""
@@ -109,16 +120,23 @@ class RemoteAgent:
             return
         await self._link.send({"do": "cancel", "grace_s": grace_s})
         try:
-            async with asyncio.timeout(grace_s + _END_S):
-                await self._idle.wait()
-        except TimeoutError:
-            await self._kill()
-            await self._idle.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(grace_s + _END_S):
+                    await self._idle.wait()
+        finally:
+            if not self._idle.is_set():
+                self._cancelled = True
+                await self._kill()
+        await self._idle.wait()
 
     async def close(self) -> None:
         if self._closing is None:
             self._closing = asyncio.create_task(self._closed())
-        await asyncio.shield(self._closing)
+        try:
+            await asyncio.shield(self._closing)
+        except asyncio.CancelledError:
+            await self._kill()
+            raise
 
     async def leave(self) -> None:
         if not self._working or self._ended.is_set():
@@ -147,15 +165,15 @@ class RemoteAgent:
                     log.warning("a later bridge has adopted the worker of pid %d", self.process.pid)
                     break
                 await self._frames.put(frame)
+            await self._frames.put(None)
         finally:
             self._ended.set()
-            with_room = asyncio.create_task(self._frames.put(None))
-            await asyncio.shield(with_room)
 
-    async def _followed(self, listener: Listener, order: Frame | None) -> Result:
-        """From an order to the result of the prompt."""
+    async def _followed(self, listener: Listener, order: Frame | None) -> Done:
+        """From an order to the end of the prompt."""
         self._working = True
         self._idle.clear()
+        interrupted = True
         try:
             if order is not None:
                 await self._link.send(order)
@@ -166,13 +184,14 @@ class RemoteAgent:
                 finally:
                     for task in questions.values():
                         task.cancel()
-            self._working = False
+            self._working = interrupted = False
         except ExceptionGroup as failed:
             raise failed.exceptions[0] from None
         finally:
             self._idle.set()
+            self._alive = self._alive and not interrupted
         self._alive = self._alive and done.alive
-        return done.result
+        return done
 
     async def _heard(
         self, listener: Listener, asking: asyncio.TaskGroup, questions: dict[int, asyncio.Task[None]]
@@ -180,7 +199,7 @@ class RemoteAgent:
         while (frame := await self._frames.get()) is not None:
             try:
                 if "refused" in frame:
-                    return Done(Result("", "error", read(Failure, frame["refused"])), alive=False)
+                    return Done(Result("", "error", read(Failure, frame["refused"])), alive=False, prompted=False)
                 done = await self._took(frame, listener, asking, questions)
             except Malformed as error:
                 await self._kill()
@@ -226,5 +245,7 @@ class RemoteAgent:
         result = None
         if self._execution is not None:
             result = await self._after_death(self._execution, self._told, listener)
+        if result is None and self._cancelled:
+            result = Result("", "cancelled", cancelled=True)
         problem = Failure(FailureKind.CRASH, "The process that ran the agent has ended in the middle of the turn.")
         return Done(result or Result("", "error", problem), alive=False)

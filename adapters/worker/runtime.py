@@ -199,6 +199,7 @@ class WorkerRuntime:
             after_death=self._after_death,
             forgotten=self._forget,
             end_s=self._terms.stop_s + FLUSH_S + _MARGIN_S,
+            name=self._name,
             running=running,
         )
 

@@ -68,10 +68,11 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The end of a prompt, and whether its agent can be prompted again."""
+    """The end of a prompt, whether its agent can be prompted again, and whether it was sent the prompt at all."""
 
     result: Result
     alive: bool = True
+    prompted: bool = True
 
 
 def scope_of(launch: Launch, alias: str | None) -> Scope:

@@ -50,12 +50,13 @@ log = logging.getLogger(__name__)
 @dataclass(slots=True)
 class Run:
     """A turn under way, from before it is stored until its end is. `stopped` is set once it is to come to its end,
-    whatever it is doing then."""
+    whatever it is doing then, and `ended` once that is stored."""
 
     turn: Turn | None = None
     task: "asyncio.Task[object] | None" = None
     agent: Agent | None = None
     stopped: bool = False
+    ended: bool = False
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -199,8 +200,9 @@ class Turns:
             run.task.cancel()
 
     async def _let_go(self, run: Run, turn: Turn) -> None:
+        """A turn that is cut off, since the bridge ends, is left to the next one with its agent."""
         self._unheard.forget(turn.id)
-        if run.agent is not None and not run.agent.alive:
+        if run.ended and run.agent is not None and not run.agent.alive:
             await self._agents.retire(turn.session)
         self._agents.release(turn.session)
 
@@ -213,6 +215,7 @@ class Turns:
             # What cannot be settled as it ended must not hold its session for ever: its people decide.
             log.exception("%s: the end of its turn could not be stored", turn.session)
             await self._ledger.surely(lambda work: lose_turn(work, turn, "the end of the turn could not be stored"))
+        run.ended = True
         if run.agent is not None:
             await run.agent.forget()
 

@@ -138,6 +138,16 @@ class Prompt:
         """Its texts in the order in which an agent gets them: peers' messages after the notice that tells of them."""
         return [part for part in (self.notice, *self.embedded, self.words) if part]
 
+    def check(self) -> None:
+        """Raises `ValueError` where an agent could take the bridge's or a peer's text for a command of its own, or a
+        peer's for its user's: a notice that begins with `/`, or messages without a notice before them."""
+        if (self.notice or "").lstrip().startswith("/"):
+            raise ValueError("a notice must not begin with /")
+        if self.embedded and not self.notice:
+            raise ValueError("embedded messages need a notice before them")
+        if not self.parts:
+            raise ValueError("a prompt needs something to say")
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -188,7 +198,8 @@ class Agent(Protocol):
 
     async def prompt(self, prompt: Prompt, listener: Listener) -> Result:
         """Runs one prompt to its end. Never raises for anything that the agent does: that is a failure in
-        the result. When the caller is cancelled, the agent's state is unknown: close it."""
+        the result. When the caller is cancelled, the agent's state is unknown: close it, or leave it. Of an earlier
+        prompt nothing has to be told again then. Raises `ValueError` for a prompt that does not pass its own check."""
         ...
 
     async def rejoin(self, listener: Listener, after: int) -> Result | None:

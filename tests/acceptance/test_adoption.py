@@ -180,7 +180,7 @@ async def test_a_worker_that_dies_ends_its_turn_and_its_agent(home: Home, gate: 
     home.worker("career", {"on": "notice", "script": working(home, gate)}, stubborn="yes")
     home.rule("default/shell", "default/career")
     await home.up()
-    asking = await home.began("ask", "career", "do it", "--timeout", "50", "--json")
+    asking = await home.began("ask", "career", "do it", "--timeout", "20", "--json")
     await exist(home.path / "busy")
     agents = home.agents()
     for pid in home.workers():

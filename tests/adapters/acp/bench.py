@@ -4,14 +4,18 @@ import asyncio
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adapters.acp import AcpRuntime, AgentSpec, Times
+from adapters.acp import AcpRuntime, AgentSpec, Orders, Times
 from adapters.process import survivors
+from adapters.worker.nursery import Nursery
+from adapters.worker.runtime import Terms, WorkerRuntime
 from bridge.ids import SessionId
-from bridge.ports.runtime import Agent, Event, Launch, Option, Prompt, Question, Result
+from bridge.ports.runtime import Agent, Event, Launch, Option, Prompt, Question, Result, Runtime
 from bridge.turn import Process
 
 ROOT = Path(__file__).parents[3]
@@ -68,13 +72,30 @@ class Ear:
 
 
 class Bench:
-    def __init__(self, folder: Path) -> None:
+    """Its agents run in this process, or in workers that the `nursery` forks."""
+
+    def __init__(self, folder: Path, nursery: Nursery | None = None) -> None:
         self.folder = folder
+        self.nursery = nursery
+        self.names = count(1)
         self.cwd = folder / "work"
         self.cwd.mkdir()
-        self.stderr: list[str] = []
+        self._stderr: list[str] = []
         self.started: list[Agent] = []
         self.born: list[Process] = []
+
+    @property
+    def now(self) -> float:
+        """The time of the process in which agents run."""
+        return NOW if self.nursery is None else time.time()
+
+    @property
+    def stderr(self) -> list[str]:
+        """What agents have written there: all of it, once they are closed."""
+        if self.nursery is None:
+            return self._stderr
+        log = self.folder / "logs" / "agents.log"
+        return [line.split(": ", 1)[1] for line in log.read_text().splitlines()] if log.exists() else []
 
     def spec(self, *options: str, rules: Sequence[Mapping[str, str]] = (), **more: Any) -> AgentSpec:
         persona = self.folder / "persona.json"
@@ -92,20 +113,32 @@ class Bench:
         base: Mapping[str, str] = os.environ,
         start_s: float = 20,
         stop_s: float = 5,
-    ) -> AcpRuntime:
+    ) -> Runtime:
+        specs = {"desk": spec or self.spec()}
+        server = TOOL_SERVER if tools else ()
+        times = Times(start_s=start_s, stop_s=stop_s)
+        if self.nursery is not None:
+            return WorkerRuntime(
+                Orders(specs, tool_server=server, base=base, times=times),
+                self.nursery,
+                self.folder / "run" / "workers",
+                self.folder / "logs" / "agents.log",
+                Terms(grace_s=1, start_s=start_s, stop_s=stop_s),
+                lambda: f"worker-{next(self.names)}",
+            )
         return AcpRuntime(
-            {"desk": spec or self.spec()},
-            tool_server=TOOL_SERVER if tools else (),
+            specs,
+            tool_server=server,
             base=base,
             clock=FixedClock(),
-            times=Times(start_s=start_s, stop_s=stop_s),
-            on_stderr=lambda _, line: self.stderr.append(line),
+            times=times,
+            on_stderr=lambda _, line: self._stderr.append(line),
         )
 
     def launch(self, alias: str | None = None, agent: str = "desk", **more: Any) -> Launch:
         return Launch(SessionId("default/front-desk"), agent, str(self.cwd), alias, **more)
 
-    async def start(self, runtime: AcpRuntime | None = None, alias: str | None = None, **more: Any) -> Agent:
+    async def start(self, runtime: Runtime | None = None, alias: str | None = None, **more: Any) -> Agent:
         agent = await (runtime or self.runtime()).start(self.launch(alias, **more), self._bear)
         self.started.append(agent)
         return agent

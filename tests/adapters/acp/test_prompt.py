@@ -7,7 +7,7 @@ import pytest
 from adapters.acp import run
 from bridge.ports.runtime import Context, Event, Prompt, Text, Thought, ToolBegun, ToolEnded
 from bridge.turn import FailureKind
-from tests.adapters.acp.bench import NOW, Bench, Ear, gone, until
+from tests.adapters.acp.bench import Bench, Ear, gone, until
 
 
 async def test_the_final_text_is_what_follows_the_last_tool_call(bench: Bench) -> None:
@@ -162,6 +162,7 @@ async def test_a_prompt_of_megabytes_arrives_whole(bench: Bench) -> None:
     assert len(result.final) == len("echo: ") + 3_000_000
 
 
+@pytest.mark.parametrize("bench", ["here"], indirect=True)
 async def test_what_an_agent_says_without_end_is_not_kept_without_end(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,7 +219,7 @@ async def test_a_limit_tells_when_it_is_over(bench: Bench) -> None:
     agent = await bench.start()
     result = await bench.say(agent, "do: fail-as-text HTTP 429: Too Many Requests, retry after 1m 30s")
     assert result.failure
-    assert result.failure.resets_at == NOW + 90
+    assert result.failure.resets_at == pytest.approx(bench.now + 90, abs=30)
 
 
 async def test_an_error_is_only_quoted_in_an_answer_with_usage(bench: Bench) -> None:

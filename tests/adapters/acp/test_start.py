@@ -224,6 +224,7 @@ async def test_stderr_is_drained_and_kept_within_bounds(bench: Bench) -> None:
     result = await bench.say(agent, f"do: stderr {'x' * 300_000} ; stderr end ; crash")
     assert result.failure
     assert result.failure.detail.endswith("\nend")
+    await agent.close()
     assert max(map(len, bench.stderr)) <= 400
     await gone(agent.process)
 
@@ -234,6 +235,7 @@ async def test_secrets_are_hidden_in_what_is_told_of_stderr(bench: Bench) -> Non
     result = await bench.say(agent, "do: stderr bad key sk-123456 or t0ken-t0ken ; crash")
     assert result.failure
     assert result.failure.detail.endswith("\nbad key [hidden] or [hidden]")
+    await agent.close()
     assert bench.stderr == ["bad key [hidden] or [hidden]"]
 
 
