@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 import logging
+import signal
 import socket
 import sys
 from collections.abc import Callable, Mapping
@@ -25,9 +26,11 @@ def _runtime(order: Mapping[str, Any], on_stderr: Callable[[SessionId, str], Non
 
 
 async def _work(connection: socket.socket) -> None:
+    told_to_end = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told_to_end.set)
     burying = asyncio.create_task(orphans.reaping())
     try:
-        await host(connection, _runtime, lambda secrets: Redaction(secrets).redacted)
+        await host(connection, _runtime, lambda secrets: Redaction(secrets).redacted, told_to_end)
     finally:
         burying.cancel()
 

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import signal
 import socket
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -38,8 +37,10 @@ Hide = Callable[[tuple[str, ...]], Callable[[str], str]]
 """Makes of secrets what takes them, and all that looks like one, out of a line."""
 
 
-async def host(connection: socket.socket, runtime_of: RuntimeOf, hide: Hide) -> None:
-    """A worker from its hello to its end."""
+async def host(
+    connection: socket.socket, runtime_of: RuntimeOf, hide: Hide, told_to_end: asyncio.Event | None = None
+) -> None:
+    """A worker from its hello to its end, which comes at the latest once it is told to."""
     link = await Link.over(connection)
     await link.send({"hello": as_json(own_hello())})
     frame = await link.receive()
@@ -56,14 +57,14 @@ async def host(connection: socket.socket, runtime_of: RuntimeOf, hide: Hide) -> 
     lines = WorkerLog(Path(start.log), hide(start.hidden), log.warning)
     try:
         runtime = runtime_of(start.order, lines.line)
-        await Host(start, folder, runtime).serve(link, listener)
+        await Host(start, folder, runtime, told_to_end or asyncio.Event()).serve(link, listener)
     finally:
         folder.forget(start.name)
         lines.close(FLUSH_S)
 
 
 class Host:
-    def __init__(self, start: Start, folder: Folder, runtime: Runtime) -> None:
+    def __init__(self, start: Start, folder: Folder, runtime: Runtime, over: asyncio.Event) -> None:
         self._launch = start.launch
         self._name = start.name
         self._grace_s = start.grace_s
@@ -76,7 +77,7 @@ class Host:
         self._left: tuple[Left, ...] = ()
         self._last: str | None = None
         self._known = asyncio.Event()
-        self._over = asyncio.Event()
+        self._over = over
         self._hard = False
         self._grace: asyncio.TimerHandle | None = None
         self._telling = asyncio.Lock()
@@ -84,7 +85,6 @@ class Host:
     async def serve(self, link: Link, listener: socket.socket) -> None:
         """Until its owner ends it, or is gone for too long."""
         self._owner = link
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._over.set)
         async with asyncio.TaskGroup() as self._tasks:
             server = await asyncio.start_unix_server(self._visit, sock=listener, limit=MAX_FRAME)
             hearing = self._tasks.create_task(self._hear(link))
