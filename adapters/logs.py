@@ -6,7 +6,6 @@ Redaction is done on the whole line, traceback included, in the last step before
 import json
 import logging
 import os
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,18 +17,8 @@ from types import TracebackType
 from typing import TextIO
 
 from bridge.errors import Code, Refused
+from bridge.redaction import Redaction
 
-HIDDEN = "[redacted]"
-
-_SHAPES = re.compile(
-    r"\b\d{3,}:[A-Za-z0-9_-]{30,}"  # Telegram bot tokens, in URLs too
-    r"|(?<=bot)\d{3,}:[A-Za-z0-9_-]{30,}"
-    r"|\bsk-[A-Za-z0-9_-]{16,}"
-    r"|(?<=bearer )[A-Za-z0-9._~+/-]{8,}=*",
-    re.IGNORECASE,
-)
-_SHORTEST = 6
-"""Exact secrets that are shorter would blot out ordinary words."""
 _UNSEEN = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 _CHATTY = ("httpx", "httpcore", "aiosqlite", "uvicorn.access")
 _MEBIBYTE = 1 << 20
@@ -42,20 +31,14 @@ class Redactor(logging.Filter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._exact: re.Pattern[str] | None = None
-        self._known: set[str] = set()
+        self._redaction = Redaction()
 
     def hide(self, secret: str) -> None:
         """From now on `secret` is in no line."""
-        if len(secret) >= _SHORTEST:
-            self._known.add(secret)
-            longest_first = sorted(self._known, key=len, reverse=True)
-            self._exact = re.compile("|".join(map(re.escape, longest_first)))
+        self._redaction.hide(secret)
 
     def redacted(self, text: str) -> str:
-        if self._exact:
-            text = self._exact.sub(HIDDEN, text)
-        return _SHAPES.sub(HIDDEN, text)
+        return self._redaction.redacted(text)
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Renders the record here, once, so that no handler after this one sees a secret."""

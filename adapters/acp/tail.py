@@ -1,30 +1,24 @@
 """The last lines of what an agent writes to stderr."""
 
 import codecs
-import re
 from collections import deque
 from collections.abc import Callable, Iterable
+
+from bridge.redaction import Redaction, cleaned
 
 _LINES = 20
 _AT_ONCE = 100
 _LINE_CHARS = 400
-_SECRET_CHARS = 6
-_CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
-def cleaned(text: str) -> str:
-    """Without terminal sequences and control characters other than tabs and line ends."""
-    return _CONTROL.sub("", text)
 
 
 class Tail:
     """Takes any amount and keeps a bounded end of it; each line, cut to size, is also given to `on_line`.
 
-    What is `hidden` is shown nowhere, unless it is too short to be a secret.
+    What is `hidden`, or has the shape of a secret, is shown nowhere.
     """
 
     def __init__(self, on_line: Callable[[str], None] | None = None, *, hidden: Iterable[str] = ()) -> None:
-        self._hidden = [secret for secret in hidden if len(secret) >= _SECRET_CHARS]
+        self.redaction = Redaction(hidden)
         self._on_line = on_line
         self._lines: deque[str] = deque(maxlen=_LINES)
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
@@ -56,7 +50,4 @@ class Tail:
                 self._on_line(line)
 
     def _shown(self, line: str) -> str:
-        line = cleaned(line)
-        for secret in self._hidden:
-            line = line.replace(secret, "[hidden]")
-        return line.rstrip()[:_LINE_CHARS]
+        return self.redaction.redacted(cleaned(line)).rstrip()[:_LINE_CHARS]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.logs import HIDDEN, Redactor, logging_to
+from adapters.logs import Redactor, logging_to
+from bridge.redaction import HIDDEN
 
 TOKEN = "123456789:AAFakeFakeFakeFakeFakeFakeFakeFake1"
 

@@ -233,8 +233,8 @@ async def test_secrets_are_hidden_in_what_is_told_of_stderr(bench: Bench) -> Non
     agent = await bench.start(bench.runtime(spec), secrets={"TIELINE_TOKEN": "t0ken-t0ken"})
     result = await bench.say(agent, "do: stderr bad key sk-123456 or t0ken-t0ken ; crash")
     assert result.failure
-    assert result.failure.detail.endswith("\nbad key [hidden] or [hidden]")
-    assert bench.stderr == ["bad key [hidden] or [hidden]"]
+    assert result.failure.detail.endswith("\nbad key [redacted] or [redacted]")
+    assert bench.stderr == ["bad key [redacted] or [redacted]"]
 
 
 async def test_a_prompt_never_mixes_the_texts_of_peers_into_other_blocks(bench: Bench) -> None:
