@@ -288,6 +288,14 @@ def permission_asked(session: SessionId, title: str, *, denied: bool = False) ->
     return f"{handle_of(session)} {'asked' if denied else 'asks'} for permission: {set_in(title, 300)}"
 
 
+def form_asked(session: SessionId, title: str, url: str | None, field: str) -> str:
+    link = f"\n  The link is the agent's; nobody has opened it: {url}" if url else ""
+    what = f"\n  {set_in(field, 300)}" if field else ""
+    return f"{handle_of(session)} asks: {set_in(title, 600)}{link}{what}"
+
+
+REPLY_HERE = "reply to this message with it, or type /answer and what it is"
+
 _ACTIVITIES = {"thinking": "at work", "tool_running": "at work with a tool", "errored": "cannot work"}
 
 

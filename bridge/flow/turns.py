@@ -23,14 +23,18 @@ from bridge.flow.work import Work
 from bridge.history import digest
 from bridge.ids import SessionId
 from bridge.message import Intent, Message
-from bridge.ports.runtime import Agent, Context, Event, Prompt, Question, Result, StartFailed, ToolBegun
+from bridge.ports.runtime import Agent, Context, Event, Prompt, Result, StartFailed, ToolBegun, ToolEnded
 from bridge.post import PostKind
+from bridge.question import Answer, Question
+from bridge.results import bounded_event
 from bridge.session import Session
 from bridge.trace import StepKind
 from bridge.turn import Failure, FailureKind, Process, Turn, TurnState
 
 _T = TypeVar("_T")
 STOPPED = Result("", "cancelled", cancelled=True)
+TRACED = 1_000
+"""So many events of tools are traced of one turn."""
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +78,7 @@ class Turns:
             await self._end(turn, STOPPED if result is None else result)
         finally:
             self._unheard.forget(turn.id)
+            self._questions.drop(turn.id)
             if run.agent is not None and not run.agent.alive:
                 await self._agents.retire(turn.session)
             self._agents.release(turn.session)
@@ -270,28 +275,35 @@ class _Listener:
         self._questions = questions
         self._turn = turn
         self._begun = False
+        self._traced = 0
         self.progress = Progress(ledger, turn)
 
     async def happened(self, event: Event) -> None:
+        event = bounded_event(event)
         self.progress.note(event)
-        if isinstance(event, ToolBegun):
-            begins = not event.reading and not self._begun
-            self._begun = self._begun or begins
+        if not isinstance(event, ToolBegun | ToolEnded):
+            return
+        begins = isinstance(event, ToolBegun) and not event.reading and not self._begun
+        self._begun = self._begun or begins
+        self._traced += 1
+        if begins or self._traced <= TRACED:
             await self._ledger.surely(lambda work: self._tool(work, event, begins))
 
-    async def asked(self, question: Question) -> str | None:
+    async def asked(self, question: Question) -> Answer:
         return await self._questions.ask(self._turn, question)
 
-    async def _tool(self, work: Work, event: ToolBegun, begins: bool) -> None:
+    async def _tool(self, work: Work, event: ToolBegun | ToolEnded, begins: bool) -> None:
+        """What it was called with, and what it gave, is in no trace: that may be anything."""
         current = await work.held(self._turn.id, self._turn.epoch)
         if current is None:
             return
         if begins and not current.tools_begun:
             work.put(replace(current, tools_begun=True))
+        ok = event.ok if isinstance(event, ToolEnded) else None
         for ident in current.inputs:
             message = await work.message(ident)
             if message is not None:
-                work.step(StepKind.TOOL, message, name=event.name[:200])
+                work.step(StepKind.TOOL, message, name=event.name or event.id, title=event.title or None, ok=ok)
 
 
 async def start_turn(work: Work, session: Session, turn: Turn, inputs: Sequence[Message]) -> None:

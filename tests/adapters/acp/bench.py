@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from adapters.acp import AcpRuntime, AgentSpec, Times
 from adapters.acp.process import survivors
 from bridge.ids import SessionId
-from bridge.ports.runtime import Agent, Event, Launch, Option, Prompt, Question, Result
+from bridge.ports.runtime import Agent, Event, Launch, Prompt, Result
+from bridge.question import Answer, Asked, Option, Question
 from bridge.turn import Process
 
 ROOT = Path(__file__).parents[3]
@@ -29,9 +30,13 @@ class FixedClock:
 
 
 class Ear:
-    """A listener. `choose` answers questions; without it they stay open until they are withdrawn."""
+    """A listener. `choose` answers questions for permission, `answer` all; without it they stay open until they are
+    withdrawn."""
 
-    def __init__(self, choose: Callable[[Sequence[Option]], str | None] | None = None) -> None:
+    def __init__(
+        self, choose: Callable[[Sequence[Option]], str | None] | None = None, *, answer: Answer | None = None
+    ) -> None:
+        self.answer = answer
         self.events: list[Event] = []
         self.questions: list[Question] = []
         self.withdrawn = 0
@@ -43,17 +48,19 @@ class Ear:
             self.events.append(event)
             self._news.notify_all()
 
-    async def asked(self, question: Question) -> str | None:
+    async def asked(self, question: Question) -> Answer:
         async with self._news:
             self.questions.append(question)
             self._news.notify_all()
         if self._choose:
-            return self._choose(question.options)
+            return Answer(Asked.ANSWERED, choice=self._choose(question.options))
+        if self.answer is not None:
+            return self.answer
         try:
             await asyncio.Event().wait()
         finally:
             self.withdrawn += 1
-        return None
+        raise AssertionError("nobody waits for ever")
 
     def of(self, kind: type[E]) -> list[E]:
         return [event for event in self.events if isinstance(event, kind)]
