@@ -83,13 +83,19 @@ class Bench:
         self.started: list[Agent] = []
         self.born: list[Process] = []
 
-    def spec(self, *options: str, rules: Sequence[Mapping[str, str]] = (), **more: Any) -> AgentSpec:
+    def spec(
+        self,
+        *options: str,
+        rules: Sequence[Mapping[str, str]] = (),
+        module: str = "adapters.scripted",
+        **more: Any,
+    ) -> AgentSpec:
         persona = self.folder / "persona.json"
         persona.write_text(json.dumps({"rules": list(rules)}))
         chosen = ("--persona", str(persona), "--state", str(self.folder / "state"), "--record", str(self._record))
         more.setdefault("env", {})
         more["env"] = {"PYTHONPATH": str(ROOT), **more["env"]}
-        return AgentSpec("desk", (sys.executable, "-P", "-m", "adapters.scripted", *chosen, *options), **more)
+        return AgentSpec("desk", (sys.executable, "-P", "-m", module, *chosen, *options), **more)
 
     def runtime(
         self,
