@@ -2,6 +2,7 @@
 what it should be, left out. Whoever ran the agent, nothing of it is believed before that."""
 
 import math
+import re
 from dataclasses import replace
 
 from bridge import wording
@@ -21,6 +22,7 @@ DATA_CHARS = 1_000
 STOP_REASON_CHARS = 100
 MOST_TOKENS = 10**12
 MOST_COST = 10.0**6
+_CURRENCY = re.compile(r"[A-Z]{3}")
 LONGEST_S = 31 * 86_400.0
 """No provider's limit lasts longer: what is said to is misread."""
 
@@ -96,7 +98,7 @@ def _number(value: object, most: float) -> float | None:
 
 def _currency(value: object) -> str | None:
     """An ISO 4217 code."""
-    return value if isinstance(value, str) and len(value) == 3 and value.isascii() and value.isupper() else None
+    return value if isinstance(value, str) and _CURRENCY.fullmatch(value) else None
 
 
 def _text(value: object) -> str:

@@ -62,7 +62,9 @@ class Failure:
 
     @property
     def temporary(self) -> bool:
-        return self.retryable and not self.pauses and self.kind is not FailureKind.CRASH
+        """It will be over by itself. What an agent says of a crash or a refusal does not make it so: the same text
+        would be tried for ever."""
+        return self.retryable and self.kind in (FailureKind.RATE_LIMIT, FailureKind.CAPACITY, FailureKind.TIMEOUT)
 
 
 @dataclass(frozen=True, slots=True)

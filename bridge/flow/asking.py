@@ -20,12 +20,14 @@ _LABEL_CHARS = 40
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """A question for permission, or one field of a form. `ident` is the same whichever bridge asks. `choices` keep the
-    numbers that the agent's own have, whichever of them are offered. `field` is what is filled in."""
+    numbers that the agent's own have, whichever of them are offered. `field` is what is filled in, and `hint`, while it
+    is open, how."""
 
     ident: str
     text: str
     choices: Mapping[int, Choice]
     field: Field | None = None
+    hint: str | None = None
     refused: str = "declined"
     """What nobody has answered is called."""
 
@@ -81,8 +83,7 @@ def sheet_of(turn: Turn, question: Question, number: int, terms: Terms) -> Sheet
     field = question.form[number] if question.form else None
     of = f"{number + 1} of {len(question.form)}: " if len(question.form) > 1 else ""
     text = wording.form_asked(turn.session, question.title, question.url, f"{of}{field.label}" if field else "")
-    if field is not None and field.typed is not None and terms.denied is None and question.unfit is None:
-        text += f"\n· {wording.REPLY_HERE}"
     own = field.choices if field is not None else (DONE,)
     skip = (SKIP,) if field is not None and not field.required else ()
-    return Sheet(f"{ident}.{number + 1}", text + behind, dict(enumerate((*own, *skip, DECLINE))), field)
+    hint = wording.REPLY_HERE if field is not None and field.typed is not None else None
+    return Sheet(f"{ident}.{number + 1}", text + behind, dict(enumerate((*own, *skip, DECLINE))), field, hint)

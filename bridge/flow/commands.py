@@ -17,7 +17,7 @@ from bridge.flow.control import Control
 from bridge.flow.directory import Directory
 from bridge.flow.ledger import Ledger
 from bridge.flow.oversight import Oversight
-from bridge.flow.questions import Questions
+from bridge.flow.questions import DECIDED, KEPT, Questions
 from bridge.flow.roster import Roster
 from bridge.flow.showing import show
 from bridge.grant import HANDING_WORK, Scope
@@ -144,7 +144,8 @@ class Commands:
     async def _answer(self, heard: Heard, rest: str) -> str:
         if not rest:
             raise Refused(Code.INVALID_REQUEST, "it takes a text", remedy="Like: /answer yes")
-        return await self._questions.answer(await self._form(heard) or self._questions.at(heard.place), rest)
+        said = await self._questions.answer(await self._form(heard) or self._questions.at(heard.place), rest)
+        return said if said in (DECIDED, KEPT) else "The agent has your answer."
 
     async def _form(self, heard: Heard) -> str | None:
         if heard.reply_to is None:

@@ -156,7 +156,8 @@ class Questions:
 async def _show(
     work: Work, turn: Turn, terms: Terms, sheet: Sheet, ended: str | None, buttons: Sequence[Button] = ()
 ) -> None:
-    text = sheet.text if ended is None else f"{sheet.text}\n· {ended}"
+    said = sheet.hint if ended is None else ended
+    text = f"{sheet.text}\n· {said}" if said else sheet.text
     await show(work, sheet.key, terms.place, PostKind.NOTICE, text, buttons=buttons, session=turn.session)
 
 
