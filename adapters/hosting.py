@@ -11,12 +11,12 @@ from typing import Any
 
 from adapters import orphans
 from adapters.acp.orders import carried_out
-from adapters.redaction import Redaction
 from adapters.system import SystemClock
 from adapters.worker.cradle import rock
 from adapters.worker.host import host
 from bridge.ids import SessionId
 from bridge.ports.runtime import Runtime
+from bridge.redaction import Redaction
 
 _NEEDED = ("adapters.acp.opening",)
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
-from adapters.redaction import Redaction
 from bridge.errors import Code, Refused
+from bridge.redaction import Redaction
 
 _UNSEEN = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 _CHATTY = ("httpx", "httpcore", "aiosqlite", "uvicorn.access")

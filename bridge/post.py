@@ -32,7 +32,7 @@ class PostState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """`action` is at most 48 bytes of `verb:id`; what it means is `flow/buttons.py`'s to say."""
+    """`action` is at most 64 bytes of `verb:id`; what it means is `flow/buttons.py`'s to say."""
 
     label: str
     action: str

@@ -45,12 +45,15 @@ class FailureKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a turn did not succeed. `resets_at` is when a temporary cause is over, if the agent said so."""
+    """Why a turn did not succeed. `resets_at` is when a temporary cause is over, if the agent said so, and `provider`
+    and `model` whose failure it was."""
 
     kind: FailureKind
     detail: str
     retryable: bool = False
     resets_at: float | None = None
+    provider: str | None = None
+    model: str | None = None
 
     @property
     def pauses(self) -> bool:
@@ -59,7 +62,22 @@ class Failure:
 
     @property
     def temporary(self) -> bool:
-        return self.retryable and not self.pauses and self.kind is not FailureKind.CRASH
+        """It will be over by itself. What an agent says of a crash or a refusal does not make it so: the same text
+        would be tried for ever."""
+        return self.retryable and self.kind in (FailureKind.RATE_LIMIT, FailureKind.CAPACITY, FailureKind.TIMEOUT)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a turn has cost, as far as the agent tells. `calls` are those of its model. `cost` is in `currency`."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    currency: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    calls: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +124,7 @@ class Turn:
     ended_at: float | None = None
     stop_reason: str | None = None
     failure: Failure | None = None
+    usage: Usage | None = None
     version: int = 0
 
     @property
@@ -126,5 +145,7 @@ class Turn:
             raise IllegalMove(f"turn {self.id}: {self.state} does not go to {to}")
         return replace(self, state=to)
 
-    def ended(self, to: TurnState, *, at: float, stop_reason: str | None, failure: Failure | None) -> "Turn":
-        return replace(self.moved(to), ended_at=at, stop_reason=stop_reason, failure=failure)
+    def ended(
+        self, to: TurnState, *, at: float, stop_reason: str | None, failure: Failure | None, usage: Usage | None = None
+    ) -> "Turn":
+        return replace(self.moved(to), ended_at=at, stop_reason=stop_reason, failure=failure, usage=usage)

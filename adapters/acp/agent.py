@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import acp
@@ -10,32 +11,39 @@ from acp import schema
 from pydantic import ValidationError
 
 from adapters.acp.child import Child
+from adapters.acp.elicitation import line, question_of
 from adapters.acp.failures import disguised, failure, of_error
 from adapters.acp.frames import Frames
 from adapters.acp.modes import Modes, cannot_be_set
 from adapters.acp.replay import Replay
 from adapters.acp.run import Run
 from adapters.acp.tail import Tail
+from adapters.acp.usage import Spending
 from bridge.history import History
 from bridge.ports.clock import Clock
-from bridge.ports.runtime import Context, Left, Listener, Option, Prompt, Question, Result
+from bridge.ports.runtime import Context, Left, Listener, Prompt, Result
+from bridge.question import Answer, Asked, Option, Question
 from bridge.turn import Failure, FailureKind, Process
 
 _INTERNAL_ERROR = -32603
 _CANNOT_BE_RUN = (126, 127)
 """Exit codes by which shells, and `adopting`, say that a command may not be run or is not there."""
 _LEAVE_S = 5.0
+_LABEL_CHARS = 200
+MOST_OPTIONS = 20
+"""Of one permission question: the agent's further ones are not offered."""
 _DENIED = schema.RequestPermissionResponse(outcome=schema.DeniedOutcome(outcome="cancelled"))
 
 
 class Client:
-    """What the agent may ask of the bridge: permission, and nothing else. No files, no terminals."""
+    """What the agent may ask of the bridge: permission, and what a person knows. No files, no terminals."""
 
     def __init__(self) -> None:
         self.run: Run | None = None
         self.session: str | None = None
         self.replay = Replay()
         self.modes = Modes()
+        self.spending = Spending()
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
         """What comes outside of prompts is the history, and is shown nowhere."""
@@ -43,6 +51,10 @@ class Client:
             return
         if update.session_update == "current_mode_update":
             self.modes.entered(update.current_mode_id)
+        elif update.session_update == "usage_update":
+            self.spending.told(update.cost)
+        elif update.session_update == "config_option_update":
+            self.spending.options(update.config_options)
         elif self.run is None:
             self.replay.hear(update)
         elif update.session_update != "user_message_chunk":
@@ -54,10 +66,12 @@ class Client:
         run = self.run
         if run is None or session_id != self.session:
             return _DENIED
-        offered = [_option(option) for option in options]
-        choice = await run.ask(Question(tool_call.title or tool_call.kind or "a tool", offered))
-        if run.refuses:
+        offered = [_option(option) for option in options[:MOST_OPTIONS]]
+        title = line(tool_call.title, 1_000) or tool_call.kind or "a tool"
+        answer = await run.ask(Question(title, offered))
+        if run.refuses or answer.outcome is Asked.CANCELLED:
             return _DENIED
+        choice = answer.choice
         if choice not in {option.id for option in offered}:
             refusals = sorted((option for option in offered if not option.allows), key=lambda option: option.lasting)
             if not refusals:
@@ -66,11 +80,33 @@ class Client:
         selected = schema.AllowedOutcome(outcome="selected", option_id=choice)
         return schema.RequestPermissionResponse(outcome=selected)
 
+    async def create_elicitation(
+        self, message: str, mode: schema.ElicitationMode, **_: Any
+    ) -> schema.CreateElicitationResponse:
+        run = self.run
+        if run is None or getattr(mode, "session_id", self.session) != self.session:
+            return _told(Answer(Asked.CANCELLED, reason="no turn runs"))
+        answer = await run.ask(question_of(message, mode))
+        return _told(Answer(Asked.CANCELLED) if run.refuses else answer)
+
+    async def complete_elicitation(self, elicitation_id: str, **_: Any) -> None:
+        """Whoever followed the link says so: the agent cannot say it for them."""
+
+
+def _told(answer: Answer) -> schema.CreateElicitationResponse:
+    """Declined is what a person declined, or what nobody could be asked; cancelled, what came to no end."""
+    if answer.values is not None:
+        return schema.AcceptElicitationResponse(action="accept", content=dict(answer.values))
+    meta = {"tieline": {"outcome": answer.outcome.value, "reason": answer.reason}}
+    if answer.outcome in (Asked.ANSWERED, Asked.UNDELIVERED):
+        return schema.DeclineElicitationResponse(action="decline", field_meta=meta)
+    return schema.CancelElicitationResponse(action="cancel", field_meta=meta)
+
 
 def _option(option: schema.PermissionOption) -> Option:
     return Option(
         option.option_id,
-        option.name,
+        line(option.name, _LABEL_CHARS) or option.kind,
         allows=option.kind.startswith("allow"),
         lasting=option.kind.endswith("always"),
     )
@@ -83,7 +119,7 @@ class Link:
         frames = Frames(child.write, child.hold)
         child.listen(frames.feed, frames.end)
         self.client = Client()
-        self.acp = acp.connect_to_agent(cast(acp.Client, self.client), frames)
+        self.acp = acp.connect_to_agent(cast(acp.Client, self.client), frames, use_unstable_protocol=True)
 
 
 class AcpAgent:
@@ -113,6 +149,7 @@ class AcpAgent:
         self._stop_s = stop_s
         self._run: Run | None = None
         self._spoilt = False
+        self._prompted = False
 
     @property
     def process(self) -> Process:
@@ -139,7 +176,7 @@ class AcpAgent:
         blocks = blocks_of(prompt)
         if self._run is not None:
             raise RuntimeError("a prompt is running already")
-        run = self._run = self._link.client.run = Run()
+        run = self._run = self._link.client.run = Run(self._clock.now, self._tail.redaction)
         spoilt = True
         try:
             async with asyncio.TaskGroup() as group:
@@ -194,12 +231,16 @@ class AcpAgent:
             if run.cancelled or problem is not None:
                 return Result("", "error", problem, cancelled=run.cancelled)
             self._link.client.replay.prompted(prompt.parts)
-            response = await self._link.acp.prompt(session_id=self._alias, prompt=blocks)
+            self._spending.begin(fresh=self._context is not Context.RESUMED and not self._prompted)
+            self._prompted = True
+            response = await self._link.acp.prompt(session_id=self._alias, prompt=blocks, **_meta_of(prompt))
         except acp.RequestError as error:
             if run.cancelled:
                 self._spoilt = self._spoilt or error.code == _INTERNAL_ERROR
                 return Result(run.final, "cancelled", cancelled=True)
-            return Result(run.final, "error", of_error(error.code, str(error), error.data, self._clock.now()))
+            problem = of_error(error.code, str(error), error.data, self._clock.now())
+            problem = replace(problem, model=problem.model or self._spending.model)
+            return Result(run.final, "error", problem)
         except ValidationError:
             problem = failure(FailureKind.CRASH, "The agent ended its turn with an answer that is no ACP.")
             return Result(run.final, "error", problem, cancelled=run.cancelled)
@@ -210,9 +251,9 @@ class AcpAgent:
             return Result(run.final, "error", death(self._child, self._tail, "in the middle of a turn"))
         if prompt.mode is not None and not run.cancelled:
             await self._leave()
-        usage = response.usage.model_dump(exclude_none=True, exclude={"field_meta"}) if response.usage else {}
         cancelled = run.cancelled or response.stop_reason == "cancelled"
-        told = None if cancelled else self._problem(response.stop_reason, run.final, usage)
+        told = None if cancelled else self._problem(response, run.final)
+        usage = self._spending.usage(response)
         return Result(run.final, response.stop_reason, told, cancelled=cancelled, usage=usage)
 
     async def _enter(self, mode: str | None) -> Failure | None:
@@ -236,10 +277,19 @@ class AcpAgent:
             async with asyncio.timeout(_LEAVE_S):
                 await self._enter(None)
 
-    def _problem(self, stop_reason: str, final: str, usage: Mapping[str, int]) -> Failure | None:
-        if stop_reason == "refusal":
+    def _problem(self, response: schema.PromptResponse, final: str) -> Failure | None:
+        if response.stop_reason == "refusal":
             return failure(FailureKind.REFUSAL, final or "The agent refused.")
-        return None if usage else disguised(final, self._clock.now())
+        return None if response.usage is not None else disguised(final, self._clock.now())
+
+    @property
+    def _spending(self) -> Spending:
+        return self._link.client.spending
+
+
+def _meta_of(prompt: Prompt) -> dict[str, Any]:
+    """Who is behind the prompt, for the agent's records: in the metadata of the request, where no model reads it."""
+    return {"tieline": {"author": prompt.author, "origin": "peer"}} if prompt.author is not None else {}
 
 
 def blocks_of(prompt: Prompt) -> list[Any]:

@@ -5,16 +5,16 @@ Some agents report a provider's error as a turn that ended well, with a text lik
 """
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 
-from adapters.acp.tail import cleaned
+from adapters.acp.usage import origin
+from bridge.redaction import cleaned
+from bridge.results import DETAIL_CHARS, LONGEST_S
 from bridge.turn import Failure, FailureKind
 
 AUTH_REQUIRED = -32000
-_DETAIL_CHARS = 500
 _DISGUISED_CHARS = 2_000
-_LONGEST_S = 31 * 86_400.0
-"""No provider's limit lasts longer: what is said to is misread."""
 
 _DISGUISES = re.compile(
     r"\s*(?:error:?\s*)?(?:HTTP(?: error)? [45]\d\d\b|API (?:call|request) failed\b|API error\b[: ]"
@@ -74,7 +74,7 @@ _AT = re.compile(
 
 
 def failure(kind: FailureKind, detail: str, resets_at: float | None = None) -> Failure:
-    return Failure(kind, cleaned(detail)[:_DETAIL_CHARS], retryable=kind in _RETRYABLE, resets_at=resets_at)
+    return Failure(kind, cleaned(detail)[:DETAIL_CHARS], retryable=kind in _RETRYABLE, resets_at=resets_at)
 
 
 def classified(text: str, now: float) -> Failure | None:
@@ -85,7 +85,7 @@ def classified(text: str, now: float) -> Failure | None:
     if kind in (None, FailureKind.AUTH, FailureKind.CONFIG) and code:
         kind = _STATUSES.get(code, FailureKind.CAPACITY if code >= 500 else kind)
     resets_at = _resets_at(text, now)
-    if resets_at is not None and resets_at > now + _LONGEST_S:
+    if resets_at is not None and resets_at > now + LONGEST_S:
         resets_at = None
     return failure(kind, text.strip(), resets_at) if kind else None
 
@@ -100,9 +100,9 @@ def disguised(final: str, now: float) -> Failure | None:
 def of_error(code: int, message: str, data: object, now: float) -> Failure:
     """The failure of a JSON-RPC error."""
     text = f"{message}: {_told(data)}" if _told(data) else message
-    if code == AUTH_REQUIRED:
-        return failure(FailureKind.AUTH, text)
-    return classified(text, now) or failure(FailureKind.CRASH, text)
+    told = failure(FailureKind.AUTH, text) if code == AUTH_REQUIRED else classified(text, now)
+    provider, model = origin(data)
+    return replace(told or failure(FailureKind.CRASH, text), provider=provider, model=model)
 
 
 def _told(data: object) -> str:

@@ -21,9 +21,11 @@ _WANTED = frozenset(
     {
         "agent_message_chunk",
         "agent_thought_chunk",
+        "config_option_update",
         "current_mode_update",
         "tool_call",
         "tool_call_update",
+        "usage_update",
         "user_message_chunk",
     }
 )
@@ -79,7 +81,8 @@ class Frames:
 
     async def send(self, message: dict[str, Any]) -> None:
         """Raises `ConnectionError` where a request can no longer reach the agent; an answer is dropped then."""
-        data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        # What is wrong with a request is told with whatever was in it, which need not be JSON any more.
+        data = json.dumps(message, separators=(",", ":"), default=str).encode() + b"\n"
         try:
             await self._write(data)
         except ConnectionError:

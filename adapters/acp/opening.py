@@ -21,7 +21,11 @@ from bridge.ports.runtime import Context, Launch, StartFailed
 from bridge.turn import FailureKind
 
 _CAPABILITIES = schema.ClientCapabilities(
-    fs=schema.FileSystemCapabilities(read_text_file=False, write_text_file=False), terminal=False
+    fs=schema.FileSystemCapabilities(read_text_file=False, write_text_file=False),
+    terminal=False,
+    elicitation=schema.ElicitationCapabilities(
+        form=schema.ElicitationFormCapabilities(), url=schema.ElicitationUrlCapabilities()
+    ),
 )
 
 
@@ -102,6 +106,7 @@ class _Opening:
                 raise
             return False
         self._link.client.modes.offer(answer.modes)
+        self._link.client.spending.options(answer.config_options)
         await self._link.client.replay.quiet(self._quiet_s)
         return bool(answer.modes or answer.field_meta or answer.config_options or self._link.client.replay.heard)
 
@@ -110,6 +115,7 @@ class _Opening:
         self._link.client.replay = Replay()
         answer = await self._link.acp.new_session(cwd=self._launch.cwd, mcp_servers=self._servers)
         self._link.client.modes.offer(answer.modes)
+        self._link.client.spending.options(answer.config_options)
         return str(answer.session_id)
 
     async def _set_mode(self, alias: str, mode: str) -> None:

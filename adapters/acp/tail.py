@@ -1,30 +1,28 @@
 """The last lines of what an agent writes to stderr."""
 
 import codecs
-import re
 from collections import deque
 from collections.abc import Callable, Iterable
+
+from bridge.redaction import Redaction, cleaned
 
 _LINES = 20
 _AT_ONCE = 100
 _LINE_CHARS = 400
-_SECRET_CHARS = 6
-_CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
-def cleaned(text: str) -> str:
-    """Without terminal sequences and control characters other than tabs and line ends."""
-    return _CONTROL.sub("", text)
+LONGEST = 64 << 10
+"""In characters: a longer line is cut to `CUT` (DESIGN §8)."""
+CUT = 4 << 10
 
 
 class Tail:
-    """Takes any amount and keeps a bounded end of it; each line, cut to size, is also given to `on_line`.
+    """Takes any amount and keeps a bounded end of it. Each line is also given to `on_line`, whole unless it is very
+    long.
 
-    What is `hidden` is shown nowhere, unless it is too short to be a secret.
+    What is `hidden`, or has the shape of a secret, is shown nowhere.
     """
 
     def __init__(self, on_line: Callable[[str], None] | None = None, *, hidden: Iterable[str] = ()) -> None:
-        self._hidden = [secret for secret in hidden if len(secret) >= _SECRET_CHARS]
+        self.redaction = Redaction(hidden)
         self._on_line = on_line
         self._lines: deque[str] = deque(maxlen=_LINES)
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
@@ -37,8 +35,8 @@ class Tail:
             lines = [f"[{len(lines) - _AT_ONCE} lines are left out]", *lines[-_AT_ONCE:]]
         for line in lines:
             self._add(line)
-        # Of a line without an end only as much is kept as will ever be shown.
-        self._partial = partial[: 2 * _LINE_CHARS]
+        # Of a line without an end only as much is kept as tells that it is too long.
+        self._partial = partial[: LONGEST + 1]
 
     def end(self) -> None:
         self._add(self._partial + self._decode(b"", final=True))
@@ -49,14 +47,14 @@ class Tail:
         return "\n".join(filter(None, [*self._lines, self._shown(self._partial)]))
 
     def _add(self, line: str) -> None:
-        line = self._shown(line)
+        line = self._safe(line) if len(line) <= LONGEST else f"{self._safe(line)[:CUT]} [cut]"
         if line:
-            self._lines.append(line)
+            self._lines.append(line[:_LINE_CHARS])
             if self._on_line:
                 self._on_line(line)
 
     def _shown(self, line: str) -> str:
-        line = cleaned(line)
-        for secret in self._hidden:
-            line = line.replace(secret, "[hidden]")
-        return line.rstrip()[:_LINE_CHARS]
+        return self._safe(line)[:_LINE_CHARS]
+
+    def _safe(self, line: str) -> str:
+        return self.redaction.redacted(cleaned(line)).rstrip()

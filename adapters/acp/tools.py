@@ -1,6 +1,9 @@
-"""Which tool calls an agent announces are the bridge's own reading ones."""
+"""The tool calls that an agent announces, and which of them are the bridge's own reading ones."""
 
+import hashlib
 from typing import TYPE_CHECKING
+
+from bridge.results import NAME_CHARS
 
 if TYPE_CHECKING:
     from acp.schema import ToolCallProgress, ToolCallStart
@@ -29,8 +32,22 @@ def reads_only(name: str, kind: str | None) -> bool:
 
 
 def name_of(update: "ToolCallStart | ToolCallProgress") -> str:
-    """The tool's own name where the agent gives it in its metadata, else the title."""
+    """The tool's own name where the agent gives it in its metadata, else the title; not more than a name's length."""
     for meta in (update.field_meta or {}).values():
         if isinstance(meta, dict) and isinstance(meta.get("toolName"), str):
-            return str(meta["toolName"])
-    return update.title or update.tool_call_id
+            return str(meta["toolName"])[:NAME_CHARS]
+    return (update.title or update.tool_call_id)[:NAME_CHARS]
+
+
+def call_of(update: "ToolCallStart | ToolCallProgress") -> str:
+    """What tells a call from others, however long the agent makes it."""
+    ident = update.tool_call_id
+    return ident if len(ident) <= NAME_CHARS else hashlib.sha256(ident.encode("utf-8", "replace")).hexdigest()
+
+
+def result_of(update: "ToolCallStart | ToolCallProgress") -> object:
+    """What a call gave: as data, or else the texts that are shown of it."""
+    if update.raw_output is not None:
+        return update.raw_output
+    texts = [getattr(one.content, "text", "") for one in update.content or () if one.type == "content"]
+    return "\n".join(texts[:20])

@@ -19,12 +19,15 @@ It needs the standard library only and starts in well under a tenth of a second,
 | `begin NAME`, `end` | the same in two steps |
 | `ask-permission TITLE` | asks its client, and says `permission: OPTION`, or `permission: cancelled` |
 | `offer KIND,...` | the kinds of the options that `ask-permission` offers from now on |
+| `elicit {json}` | asks its client for what a form or link needs, and says `elicited: {json}`, which becomes `$last` |
+| `update {json}` | sends a session update as it is |
 | `wait SECONDS`, `wait-for FILE`, `hang` | waits for a time, until a file exists, or for ever; a cancel ends it |
 | `touch FILE` | makes an empty file |
 | `let NAME TEXT` | keeps a text as `$NAME` |
 | `on-cancel end\\|error\\|ignore` | how this prompt answers a cancel from now on; without it, as `cancelled` |
 | `ignore-cancel` | short for `on-cancel ignore` |
 | `stop REASON` | ends the prompt with that stop reason |
+| `result {json}` | ends the prompt with that result, whatever it is |
 | `refuse` | short for `stop refusal` |
 | `fail [CODE] TEXT` | ends the request with a JSON-RPC error, -32603 if no code is given |
 | `fail-as-text TEXT` | says an error and ends as if all was well, but without usage |

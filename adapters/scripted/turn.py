@@ -1,5 +1,6 @@
 """Runs directives: what the agent does while it answers one request of its client."""
 
+import json
 import os
 import sys
 import time
@@ -209,6 +210,14 @@ class Turn:
         choice = outcome.get("optionId", outcome["outcome"]) if isinstance(outcome, dict) else "error"
         self.do_say(f"permission: {choice}")
 
+    def do_elicit(self, text: str) -> None:
+        answer = self._wire.ask("elicitation/create", {"sessionId": self.context.session, **_object(text)})
+        self.values["last"] = answer
+        self.do_say(f"elicited: {json.dumps(answer or 'error', ensure_ascii=False)}")
+
+    def do_update(self, text: str) -> None:
+        self._update(_object(text))
+
     # Time and files
     def do_wait(self, seconds: str) -> None:
         self._wire.wait(self._stopped, float(seconds))
@@ -237,6 +246,9 @@ class Turn:
 
     def do_stop(self, reason: str) -> None:
         raise Over({"stopReason": reason})
+
+    def do_result(self, text: str) -> None:
+        raise Over(_object(text))
 
     def do_refuse(self, _: str) -> None:
         raise Over({"stopReason": "refusal"})
@@ -273,6 +285,14 @@ class Turn:
 
     def do_bytes(self, text: str) -> None:
         self._wire.write(bytes.fromhex(text))
+
+
+def _object(text: str) -> dict[str, object]:
+    """Raises `ValueError`."""
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise ValueError("it takes a JSON object")
+    return value
 
 
 def chunk(kind: str, text: str) -> Update:

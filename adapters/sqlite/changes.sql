@@ -86,12 +86,13 @@ SELECT version FROM requests WHERE id = :id;
 -- name: insert_turn
 INSERT INTO turns (
     id, session, inputs, acts_for, conversation, started_at, node, leased_until, epoch, state, place, process,
-    prompt_sent, tools_begun, peer_read, prompt, occurrence, heard, ended_at, stop_reason, failure, version
+    prompt_sent, tools_begun, peer_read, prompt, occurrence, heard, ended_at, stop_reason, failure, usage,
+    version
 )
 VALUES (
     :id, :session, :inputs, :acts_for, :conversation, :started_at, :node, :leased_until, :epoch, :state, :place,
     :process, :prompt_sent, :tools_begun, :peer_read, :prompt, :occurrence, :heard, :ended_at, :stop_reason, :failure,
-    :version + 1
+    :usage, :version + 1
 );
 
 -- name: update_turn
@@ -101,7 +102,7 @@ SET
     started_at = :started_at, node = :node, leased_until = :leased_until, epoch = :epoch, state = :state,
     place = :place, process = :process, prompt_sent = :prompt_sent, tools_begun = :tools_begun,
     peer_read = :peer_read, prompt = :prompt, occurrence = :occurrence, heard = :heard, ended_at = :ended_at,
-    stop_reason = :stop_reason, failure = :failure, version = version + 1
+    stop_reason = :stop_reason, failure = :failure, usage = :usage, version = version + 1
 WHERE id = :id AND version = :version;
 
 -- name: version_of_turn

@@ -1,6 +1,7 @@
 """What goes between a bridge and a worker, as JSON. Each value is validated field by field by whoever gets it."""
 
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar
 
@@ -38,10 +39,20 @@ def as_json(value: Any) -> dict[str, Any]:
 def read(kind: Callable[..., T], body: object) -> T:
     """Raises `Malformed`, without what came: that may be secret."""
     try:
-        value: T = _adapter(kind).validate_python(body)
+        value: T = _fixed(_adapter(kind).validate_python(body))
     except ValidationError as error:
         where = ".".join(str(part) for part in error.errors()[0]["loc"]) or "value"
         raise Malformed(f"a {getattr(kind, '__name__', kind)} with a wrong {where}") from None
+    return value
+
+
+def _fixed(value: Any) -> Any:
+    """With tuples for all that JSON calls a list."""
+    if isinstance(value, list | tuple):
+        return tuple(_fixed(one) for one in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        changed = {one.name: _fixed(getattr(value, one.name)) for one in fields(value)}
+        return replace(value, **changed)
     return value
 
 

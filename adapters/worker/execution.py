@@ -8,7 +8,8 @@ from typing import Any
 from adapters.worker.codec import as_json, kind_of
 from adapters.worker.journal import Journal, Record
 from adapters.worker.terms import Done, Header
-from bridge.ports.runtime import Agent, Event, Prompt, Question, Result, Text, Thought
+from bridge.ports.runtime import Agent, Event, Prompt, Result, Text, Thought
+from bridge.question import Answer, Asked, Question
 from bridge.turn import Failure, FailureKind
 
 log = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ class Work:
         self._unwritten: str | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._agent: Agent | None = None
-        self._questions: dict[int, asyncio.Future[Any]] = {}
+        self._questions: dict[int, asyncio.Future[Answer]] = {}
 
     @property
     def settled(self) -> bool:
@@ -69,7 +70,7 @@ class Work:
     def receive(self, number: int) -> None:
         self.received = max(self.received, number)
 
-    async def answer(self, number: int, answer: Any) -> None:
+    async def answer(self, number: int, answer: Answer) -> None:
         """The first answer to a question counts, and the others are the same to whoever gives them."""
         waiting = self._questions.get(number)
         if waiting is not None and not waiting.done():
@@ -85,18 +86,19 @@ class Work:
                 return
         await self._put(kind_of(event), body, firmly=not isinstance(event, Text | Thought))
 
-    async def asked(self, question: Question) -> str | None:
+    async def asked(self, question: Question) -> Answer:
         record = await self._put(QUESTION, as_json(question), firmly=True)
         if record.number == 0:
-            return None
+            return Answer(Asked.CANCELLED)
         waiting = self._questions[record.number] = asyncio.get_running_loop().create_future()
-        answer: Any = None
+        answer: Answer | None = None
         try:
             answer = await waiting
         finally:
             del self._questions[record.number]
-            await self._put(ANSWERED, {"question": record.number, "answer": answer}, firmly=True)
-        return answer if isinstance(answer, str) else None
+            told = as_json(answer) if answer is not None else None
+            await self._put(ANSWERED, {"question": record.number, "answer": told}, firmly=True)
+        return answer
 
     async def _put(self, kind: str, body: dict[str, Any], *, firmly: bool) -> Record:
         """Where it cannot be written it is told all the same, but for nobody to come: the agent has to stop."""

@@ -22,6 +22,7 @@ from adapters.worker.targets import compressed, refusal
 from adapters.worker.terms import Claim, Header, Ready, Start, scope_of
 from bridge.ids import SessionId
 from bridge.ports.runtime import Agent, Left, Prompt, Runtime, StartFailed
+from bridge.question import Answer
 from bridge.turn import Failure, FailureKind, Process
 
 log = logging.getLogger(__name__)
@@ -151,7 +152,7 @@ class Host:
                 self._work.receive(read(int, frame.get("number")))
                 self._forget_settled()
             case "answer" if self._work is not None:
-                await self._work.answer(read(int, frame.get("question")), frame.get("answer"))
+                await self._work.answer(read(int, frame.get("question")), read(Answer, frame.get("answer")))
             case "cancel" if self._agent is not None:
                 self._tasks.create_task(self._agent.cancel(read(float, frame.get("grace_s"))))
             case "close":

@@ -11,9 +11,6 @@ from pathlib import Path
 
 MOST = 1 << 20
 """In bytes: then the file becomes the one of the last rotation, and a new one begins."""
-LONGEST = 64 << 10
-"""In bytes: of a longer line the first `CUT` are kept."""
-CUT = 4 << 10
 _WAITING = 1_000
 
 
@@ -37,8 +34,6 @@ class WorkerLog:
 
     def line(self, of: str, text: str) -> None:
         """Never waits."""
-        if len(text) > LONGEST:
-            text = f"{text[:CUT]} [cut: {len(text)} characters]"
         try:
             self._lines.put_nowait(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {of}: {text}")
         except queue.Full:

@@ -6,13 +6,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from adapters.process import birth_of
 from adapters.worker.codec import Malformed, as_json, event_of, read
 from adapters.worker.execution import ANSWERED, QUESTION, RESULT
 from adapters.worker.link import Frame, Link
 from adapters.worker.terms import Done, Ready
 from bridge.history import History, digest
 from bridge.ids import TurnId
-from bridge.ports.runtime import Context, Execution, Left, Listener, Prompt, Question, Result
+from bridge.ports.runtime import Context, Execution, Left, Listener, Prompt, Result
+from bridge.question import Question
 from bridge.turn import Failure, FailureKind, Process
 
 log = logging.getLogger(__name__)
@@ -52,6 +54,7 @@ class RemoteAgent:
         self._execution = running
         self._working = running is not None
         self._told = 0
+        self._prompted = False
         self._cancelled = False
         self._ended = asyncio.Event()
         self._frames: asyncio.Queue[Frame | None] = asyncio.Queue(1_000)
@@ -83,11 +86,13 @@ class RemoteAgent:
 
     @property
     def left(self) -> Sequence[Left]:
-        return self._ready.left
+        return () if self._prompted else self._ready.left
 
     @property
     def alive(self) -> bool:
-        return self._alive and self._closing is None and not self._ended.is_set()
+        if not self._alive or self._closing is not None or self._ended.is_set():
+            return False
+        return birth_of(self.process.pid) == self.process.birth
 
     async def prompt(self, prompt: Prompt, listener: Listener) -> Result:
         prompt.check()
@@ -97,6 +102,7 @@ class RemoteAgent:
         if prompt.execution is None:
             prompt = replace(prompt, execution=Execution(TurnId(self._name()), 1))
         self._execution = prompt.execution
+        self._prompted = True
         earlier, self._history = self._history, History((*self._history.prompts, digest(prompt.parts)))
         self._told = 0
         done = await self._followed(listener, {"do": "prompt", "prompt": as_json(prompt)})
@@ -233,7 +239,7 @@ class RemoteAgent:
 
     async def _ask(self, number: int, question: Question, listener: Listener) -> None:
         answer = await listener.asked(question)
-        await self._link.send({"do": "answer", "question": number, "answer": answer})
+        await self._link.send({"do": "answer", "question": number, "answer": as_json(answer)})
 
     async def _received(self, number: int) -> None:
         if number > 0 and self._execution is not None:

@@ -51,6 +51,6 @@ class Buttons:
                 return await self._control.extend(by, ident)
             case "answer":
                 ident, _, number = ident.rpartition(":")
-                return self._questions.answer(ident, int(number) if number.isdecimal() else -1)
+                return await self._questions.answer(ident, int(number) if number.isdecimal() else -1)
             case _:
                 raise Refused(Code.INVALID_REQUEST, "this button is not known any more")

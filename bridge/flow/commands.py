@@ -10,16 +10,18 @@ from bridge.decision import Effect
 from bridge.duration import seconds
 from bridge.errors import Code, Refused
 from bridge.flow.admission import Admission
+from bridge.flow.asking import form_in
 from bridge.flow.attempts import record_attempt
 from bridge.flow.charter import Charter
 from bridge.flow.control import Control
 from bridge.flow.directory import Directory
 from bridge.flow.ledger import Ledger
 from bridge.flow.oversight import Oversight
+from bridge.flow.questions import DECIDED, KEPT, Questions
 from bridge.flow.roster import Roster
 from bridge.flow.showing import show
 from bridge.grant import HANDING_WORK, Scope
-from bridge.ids import SHELL, SessionId, session_id
+from bridge.ids import SHELL, SessionId, scheme_of, session_id
 from bridge.message import Intent, Origin
 from bridge.ports.chat import Heard
 from bridge.post import PostKind
@@ -47,7 +49,9 @@ class Commands:
         control: Control,
         oversight: Oversight,
         charter: Charter,
+        questions: Questions,
     ) -> None:
+        self._questions = questions
         self._charter = charter
         self._oversight = oversight
         self._ledger = ledger
@@ -59,6 +63,7 @@ class Commands:
             "sessions": _Command("/sessions [active]", "the sessions you can reach", False, self._sessions),
             "ask": _Command("/ask NAME TEXT", "ask a session; its answer comes back here", False, self._send),
             "handoff": _Command("/handoff NAME TEXT", "hand work to a session", False, self._send),
+            "answer": _Command("/answer TEXT", "answer what the agent here asks", True, self._answer),
             "stop": _Command("/stop [all]", "end the running turn; all: what is queued too", True, self._stop),
             "resume": _Command("/resume", "take work again after a stop or a pause", True, self._resume),
             "new": _Command("/new", "give this session a fresh context", True, self._new),
@@ -129,6 +134,24 @@ class Commands:
             if refused.code in (Code.INVALID_REQUEST, Code.TOO_LARGE, Code.UNAVAILABLE):
                 raise
         return None
+
+    # What its agent asks
+
+    async def fills_in(self, heard: Heard) -> bool:
+        """Whether it replies to what an agent's form asks for: then it is for that form, and never input."""
+        return await self._form(heard) is not None
+
+    async def _answer(self, heard: Heard, rest: str) -> str:
+        if not rest:
+            raise Refused(Code.INVALID_REQUEST, "it takes a text", remedy="Like: /answer yes")
+        said = await self._questions.answer(await self._form(heard) or self._questions.at(heard.place), rest)
+        return said if said in (DECIDED, KEPT) else "The agent has your answer."
+
+    async def _form(self, heard: Heard) -> str | None:
+        if heard.reply_to is None:
+            return None
+        post = await self._ledger.store.sent_post(scheme_of(heard.place), heard.reply_to)
+        return form_in(post.key) if post is not None and post.place == heard.place else None
 
     # The session here
 

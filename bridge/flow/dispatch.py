@@ -62,11 +62,12 @@ class Dispatch:
             await begin(work, session, ident, self._turns)
 
     async def close(self, grace_s: float) -> None:
-        """Begins no further turn. Those that run have `grace_s` to end; what is left is what a restart finds."""
+        """Begins no further turn. Those that run have `grace_s` to end; what is left, the next bridge goes on with."""
         self._going = False
         tasks = [lane.task for lane in self._lanes.values() if lane.task is not None]
         if tasks and grace_s > 0:
             await asyncio.wait(tasks, timeout=grace_s)
+        self._turns.leave()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

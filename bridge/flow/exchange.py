@@ -108,7 +108,7 @@ class Exchange(Calls):
             ledger, approvals, Grants(ledger), proposals, directory, permissions, Switch(ledger, proposals)
         )
         self.charter = Charter(ledger, governance, proposals)
-        commands = Commands(ledger, admission, directory, roster, control, self.oversight, self.charter)
+        commands = Commands(ledger, admission, directory, roster, control, self.oversight, self.charter, questions)
         self.menu = commands.menu()
         self.inbound = Inbound(
             ledger, self._dispatch, commands, Buttons(ledger, control, questions, approvals, proposals)

@@ -70,9 +70,13 @@ class Inbound:
     # Acted on
 
     async def hear(self, heard: Heard) -> None:
-        """A command is carried out; everything else is input for the session that is bound to the place."""
+        """A command is carried out, and what replies to an agent's form is for that; everything else is input for the
+        session that is bound to the place."""
         if heard.text.lstrip().startswith("/"):
             await self._commands.run(heard)
+            return
+        if await self._commands.fills_in(heard):
+            await self._commands.run(replace(heard, text=f"/answer {heard.text}"))
             return
         try:
             await self._ledger.do(lambda work: self._say(work, heard))

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from bridge import wording
-from bridge.message import Message
+from bridge.ids import SessionId
+from bridge.message import Message, Origin
 from bridge.ports.runtime import Prompt
 
 
@@ -11,7 +12,13 @@ def prompt_of(inputs: list[Message], *, embeds: bool, peer_mode: str | None = No
     """A person's words are prompt text; mail of peers is announced by a fixed notice, or embedded as data. What a peer
     caused runs in `peer_mode`."""
     by_peer = not all(one.from_person for one in inputs)
-    return replace(_prompt(inputs, embeds), mode=peer_mode if by_peer else None)
+    return replace(_prompt(inputs, embeds), mode=peer_mode if by_peer else None, author=_author(inputs))
+
+
+def _author(inputs: list[Message]) -> SessionId | None:
+    """The session whose mail alone is behind it: none of a person's words, nor the bridge's own notices."""
+    senders = {one.sender if one.origin is Origin.PEER else None for one in inputs}
+    return senders.pop() if len(senders) == 1 else None
 
 
 def _prompt(inputs: list[Message], embeds: bool) -> Prompt:

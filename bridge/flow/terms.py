@@ -1,11 +1,11 @@
-"""On which terms an agent's question for permission is put to people (DESIGN §4, `peer_tools`)."""
+"""On which terms an agent's question is put to people (DESIGN §4, `peer_tools`)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bridge.flow.work import Work
 from bridge.ids import Place
-from bridge.ports.runtime import Option, Question
+from bridge.question import Option, Question
 from bridge.quiet import clock, quiet_until
 from bridge.session import PeerTools, Session
 from bridge.turn import Turn
@@ -27,7 +27,8 @@ class Terms:
 
 
 async def terms_of(work: Work, turn: Turn, question: Question) -> Terms:
-    """A turn that a peer caused, and from then on one that has read peer mail, goes by the session's `peer_tools`."""
+    """A turn that a peer caused, and from then on one that has read peer mail, goes by the session's `peer_tools`: what
+    a form asks for no less than leave to use a tool, for it may be either."""
     current = await work.turn(turn.id)
     session = await work.session(turn.session)
     if current is None or session is None:
@@ -42,7 +43,8 @@ async def terms_of(work: Work, turn: Turn, question: Question) -> Terms:
         place = await _own_place(work, turn)
     why = _denied(work, session, place, quiet=caused or session.habits.peer_tools is not PeerTools.INHERIT)
     terms = Terms(place, by_peer=True, denied=f"{BEHIND}{why}" if why is not None else None)
-    if terms.denied is None and not any(one.allows for one in terms.options(question)):
+    leave = question.form is None
+    if leave and terms.denied is None and not any(one.allows for one in terms.options(question)):
         return Terms(
             place, by_peer=True, denied=f"{BEHIND}, and the agent offers to allow it for longer than once only"
         )

@@ -1,7 +1,7 @@
 """The end of a turn: its state, its inputs, the answer that its final text gives, all in one change (DESIGN §5)."""
 
 from collections.abc import Set
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from bridge import wording
 from bridge.flow.settlement import answer, answer_late, close, closing_of, park, pending, say_it_waits, settle
@@ -12,6 +12,7 @@ from bridge.message import Intent, Message, Outcome, State
 from bridge.ports.runtime import Result
 from bridge.post import PostKind
 from bridge.request import NO_REPLY_TEXT, Answer
+from bridge.results import bounded
 from bridge.trace import StepKind
 from bridge.turn import Failure, FailureKind, Turn, TurnState
 
@@ -19,9 +20,6 @@ _ENDED_BY_OTHERS = frozenset({Answer.EXPIRED, Answer.CANCELLED, Answer.FAILED})
 """How a request closes without a word of the session that was asked."""
 
 _STOPPED = "stopped by a person"
-
-FINAL_CHARS = 200_000
-"""How much of a final text is kept and shown: a hundred posts of a chat are no answer."""
 
 NOTICES = 2
 """How often an unread input is announced before it fails."""
@@ -33,14 +31,16 @@ async def end_turn(work: Work, turn: Turn, result: Result, unheard: Set[MessageI
     current = await work.held(turn.id, turn.epoch)
     if current is None:
         return
+    result = bounded(result, work.now)
     state = _state(result)
-    ended = current.ended(state, at=work.now, stop_reason=result.stop_reason, failure=result.failure)
+    ended = current.ended(
+        state, at=work.now, stop_reason=result.stop_reason, failure=result.failure, usage=result.usage
+    )
     work.put(ended)
     leased = [one for one in await work.taken(turn.id) if one.state is State.LEASED]
     taken = [replace(one, read_at=None) if one.id in unheard else one for one in leased]
     for message in taken:
-        detail = result.failure.detail if result.failure else None
-        work.step(StepKind.TURN, message, turn=turn.id, state=state.value, failure=detail)
+        work.step(StepKind.TURN, message, None, turn=turn.id, state=state.value, **_told(result))
     match state:
         case TurnState.COMPLETED:
             await _completed(work, ended, taken, result.final)
@@ -94,6 +94,18 @@ async def _lost_again(work: Work, turn: Turn, taken: list[Message], reason: str)
             await show(work, f"failure:{message.id}", turn.place, PostKind.NOTICE, text, session=turn.session)
 
 
+def _told(result: Result) -> dict[str, object]:
+    """What the trace says of how it ended."""
+    usage = asdict(result.usage) if result.usage is not None else {}
+    used = {name: value for name, value in usage.items() if value is not None}
+    failure = result.failure
+    return {
+        "failure": failure.detail if failure is not None else None,
+        "failure_kind": failure.kind.value if failure is not None else None,
+        "usage": used or None,
+    }
+
+
 def _state(result: Result) -> TurnState:
     if result.cancelled:
         return TurnState.CANCELLED
@@ -114,7 +126,6 @@ async def _completed(work: Work, turn: Turn, taken: list[Message], final: str) -
             await settle(work, message, Outcome.FAILED, reason="it was not read, though announced twice")
     read = [one for one in taken if one not in unread]
     await _close_read_requests(work, turn, [*read, *await _acknowledged(work, turn)])
-    final = wording.bounded(final.strip(), FINAL_CHARS, wording.CUT_FINAL)
     if not any(one.id in turn.inputs for one in unread):
         await _answer(work, turn, final)
     if final and final != NO_REPLY_TEXT:

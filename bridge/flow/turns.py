@@ -31,18 +31,22 @@ from bridge.ports.runtime import (
     Execution,
     Listener,
     Prompt,
-    Question,
     Result,
     StartFailed,
     ToolBegun,
+    ToolEnded,
 )
 from bridge.post import PostKind
+from bridge.question import Answer, Question
+from bridge.results import bounded_event
 from bridge.session import Session
 from bridge.trace import StepKind
 from bridge.turn import Failure, FailureKind, Process, Turn, TurnState
 
 _T = TypeVar("_T")
 STOPPED = Result("", "cancelled", cancelled=True)
+TRACED = 1_000
+"""So many events of tools are traced of one turn."""
 
 log = logging.getLogger(__name__)
 
@@ -156,6 +160,10 @@ class Turns:
         await run.over.wait()
         return run.turn is not None
 
+    def leave(self) -> None:
+        """The bridge ends: what is cut off from now on is left to the next one."""
+        self._questions.leave()
+
     @contextmanager
     def held(self, session: SessionId) -> Iterator[None]:
         """Lets no turn of the session begin meanwhile. Whoever holds hints its lane afterwards."""
@@ -202,6 +210,7 @@ class Turns:
     async def _let_go(self, run: Run, turn: Turn) -> None:
         """A turn that is cut off, since the bridge ends, is left to the next one with its agent."""
         self._unheard.forget(turn.id)
+        self._questions.drop(turn.id)
         if run.ended and run.agent is not None and not run.agent.alive:
             await self._agents.retire(turn.session)
         self._agents.release(turn.session)
@@ -281,6 +290,10 @@ class Turns:
             work.put(replace(session, alias=agent.alias))
         embeds = self._agents.embeds(session)
         prompt = prompt_of(inputs, embeds=embeds, peer_mode=session.habits.peer_mode)
+        if agent.left:
+            running = wording.left_running(agent.left)
+            prompt = replace(prompt, notice="\n".join(filter(None, (running, prompt.notice))))
+            await show(work, f"left:{turn.id}", turn.place, PostKind.NOTICE, running, session=session.id)
         if current.state is TurnState.RUNNING:  # stored by an attempt whose success was not heard of
             return prompt
         sent = digest(prompt.parts)
@@ -323,31 +336,38 @@ class _Listener:
         self._questions = questions
         self._turn = turn
         self._begun = False
+        self._traced = 0
         self.progress = Progress(ledger, turn)
 
     async def happened(self, event: Event, number: int = 0) -> None:
+        event = bounded_event(event)
         self.progress.note(event)
-        if isinstance(event, ToolBegun):
-            begins = not event.reading and not self._begun
-            self._begun = self._begun or begins
-            await self._ledger.surely(lambda work: self._tool(work, event, number, begins))
-        elif isinstance(event, Compressed):
+        if isinstance(event, Compressed):
             await self._ledger.surely(lambda work: self._compressed(work, event, number))
+        if not isinstance(event, ToolBegun | ToolEnded):
+            return
+        begins = isinstance(event, ToolBegun) and not event.reading and not self._begun
+        self._begun = self._begun or begins
+        self._traced += 1
+        if begins or self._traced <= TRACED:
+            await self._ledger.surely(lambda work: self._tool(work, event, number, begins))
 
-    async def asked(self, question: Question) -> str | None:
+    async def asked(self, question: Question) -> Answer:
         return await self._questions.ask(self._turn, question)
 
-    async def _tool(self, work: Work, event: ToolBegun, number: int, begins: bool) -> None:
+    async def _tool(self, work: Work, event: ToolBegun | ToolEnded, number: int, begins: bool) -> None:
+        """What it was called with, and what it gave, is in no trace: that may be anything."""
         current = await self._fresh(work, number)
         if current is None:
             return
         if number > 0 or (begins and not current.tools_begun):
             heard = max(current.heard, number)
             work.put(replace(current, heard=heard, tools_begun=current.tools_begun or begins))
+        ok = event.ok if isinstance(event, ToolEnded) else None
         for ident in current.inputs:
             message = await work.message(ident)
             if message is not None:
-                work.step(StepKind.TOOL, message, name=event.name[:200])
+                work.step(StepKind.TOOL, message, name=event.name or event.id, title=event.title or None, ok=ok)
 
     async def _compressed(self, work: Work, event: Compressed, number: int) -> None:
         current, session = await self._fresh(work, number), await work.session(self._turn.session)

@@ -7,7 +7,8 @@ from typing import Protocol
 
 from bridge.history import History
 from bridge.ids import SessionId, TurnId
-from bridge.turn import Failure, Process
+from bridge.question import Answer, Question
+from bridge.turn import Failure, Process, Usage
 
 
 class Context(StrEnum):
@@ -65,17 +66,27 @@ class Thought:
 @dataclass(frozen=True, slots=True)
 class ToolBegun:
     """`name` is as the agent announces it, e.g. `mcp__tieline__peer_receive`; `reading` says that it is one
-    of the bridge's own reading tools, which change nothing."""
+    of the bridge's own reading tools, which change nothing. `title` says what it does to people. `arguments` is JSON
+    text without secrets, cut to size."""
 
     id: str
     name: str
     reading: bool
+    title: str = ""
+    arguments: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolEnded:
+    """Title and arguments are the newest: some agents give them late. `result` is text or JSON text, as `arguments`
+    is. One that is not `ok` has failed."""
+
     id: str
     ok: bool
+    name: str = ""
+    title: str = ""
+    arguments: str = ""
+    result: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,24 +99,6 @@ class Compressed:
 Event = Text | Thought | ToolBegun | ToolEnded | Compressed
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One answer that the agent offers to its own permission question. `lasting` ones hold for later too."""
-
-    id: str
-    label: str
-    allows: bool
-    lasting: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """The agent asks for permission to use a tool."""
-
-    title: str
-    options: Sequence[Option]
-
-
 class Listener(Protocol):
     """What a running prompt tells. Calls come one after the other; the agent waits for none but `asked`."""
 
@@ -114,15 +107,16 @@ class Listener(Protocol):
         before. Numbers rise."""
         ...
 
-    async def asked(self, question: Question) -> str | None:
-        """The id of the chosen option; None refuses, and is told to the agent as such."""
-        ...
+    async def asked(self, question: Question) -> Answer: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """`words` are a person's own, `notice` the bridge's fixed one; `embedded` are peer messages as resource
     blocks of their own, for agents without tools. A prompt never mixes peer text into `words` or `notice`.
+
+    `author` is the session whose mail is its cause: attribution for the agent's own records, which grants nothing and
+    stands in none of its texts.
 
     `mode` is the agent's mode in which it runs, or else not at all: that is a `config` failure. Without it the agent is
     in its own. Of one `execution` there is one prompt, however often it is sent."""
@@ -131,6 +125,7 @@ class Prompt:
     notice: str | None = None
     embedded: Sequence[str] = ()
     mode: str | None = None
+    author: SessionId | None = None
     execution: Execution | None = field(default=None, compare=False)
 
     @property
@@ -152,13 +147,14 @@ class Prompt:
 @dataclass(frozen=True, slots=True)
 class Result:
     """How a prompt ended. `final` is the visible text after the last tool call. A result with `failure` is
-    no answer, whatever its text. `cancelled` says that a cancel ended it."""
+    no answer, whatever its text. `cancelled` says that a cancel ended it. It is as the agent has it:
+    `bridge.results.bounded` makes it one that can be kept."""
 
     final: str
     stop_reason: str
     failure: Failure | None = None
     cancelled: bool = False
-    usage: Mapping[str, int] = field(default_factory=dict)
+    usage: Usage | None = None
 
 
 class Agent(Protocol):
@@ -188,7 +184,8 @@ class Agent(Protocol):
 
     @property
     def left(self) -> Sequence[Left]:
-        """What earlier turns of its session have left running, as it was when the agent was started."""
+        """What earlier turns of its session have left running, as it was when the agent was started; once it was
+        prompted, nothing."""
         ...
 
     @property

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adapters.logs import Redactor, logging_to
-from adapters.redaction import HIDDEN
+from bridge.redaction import HIDDEN
 
 TOKEN = "123456789:AAFakeFakeFakeFakeFakeFakeFakeFake1"
 

@@ -15,7 +15,7 @@ from bridge.post import Button, PostKind, PostState
 from bridge.regime import Regime
 from bridge.request import Answer
 from bridge.session import Busy, Habits, Kind, PeerTools, Source
-from bridge.turn import Failure, FailureKind, Process, TurnState
+from bridge.turn import Failure, FailureKind, Process, TurnState, Usage
 from tests.contracts.entities import (
     CAREER,
     DESK,
@@ -123,7 +123,8 @@ FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
             peer_read=True,
             ended_at=40.0,
             stop_reason="refusal",
-            failure=Failure(FailureKind.RATE_LIMIT, "slow down", retryable=True, resets_at=99.0),
+            failure=Failure(FailureKind.RATE_LIMIT, "slow down", retryable=True, resets_at=99.0, provider="house"),
+            usage=Usage(10, 3, 0.5, "EUR", "large-2", None, 2),
         ),
         lambda store: store.turn(turn().id),
     ),

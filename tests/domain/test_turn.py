@@ -45,4 +45,5 @@ def test_the_end_of_a_turn_keeps_when_and_why() -> None:
 def test_a_failure_that_people_must_mend_is_never_retried_by_itself(kind: FailureKind, retryable: bool) -> None:
     failure = Failure(kind, "x", retryable=retryable)
     assert failure.pauses is (kind in (FailureKind.AUTH, FailureKind.CONFIG, FailureKind.BILLING))
-    assert failure.temporary is (retryable and not failure.pauses and kind is not FailureKind.CRASH)
+    waits = kind in (FailureKind.RATE_LIMIT, FailureKind.CAPACITY, FailureKind.TIMEOUT)
+    assert failure.temporary is (retryable and waits)

@@ -201,7 +201,7 @@ async def test_an_agent_without_tools_gets_mail_as_a_resource_that_counts_as_rea
     async with stage(session("career"), runtime=FakeRuntime(embedding={"fake"})) as on:
 
         async def career(agent: FakeAgent, prompt: Prompt) -> str:
-            assert prompt == Prompt(notice=wording.EMBEDDED_NOTICE, embedded=["is it real?"])
+            assert prompt == Prompt(notice=wording.EMBEDDED_NOTICE, embedded=["is it real?"], author=ident("shell"))
             assert "peer_receive" not in wording.EMBEDDED_NOTICE
             return "it is"
 

@@ -1,6 +1,7 @@
 """A defect or an outage in one part ends neither the other parts nor the message that it concerns."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
@@ -12,6 +13,7 @@ from bridge.ports.chat import Heard, Pressed
 from bridge.ports.runtime import Prompt, Result, ToolBegun
 from bridge.request import Answer
 from bridge.turn import Failure, FailureKind
+from tests.fakes.chat import FakeChat
 from tests.fakes.fragile import FragileStore
 from tests.fakes.runtime import Behaviour, FakeAgent
 from tests.flow.stage import OPERATOR, Stage, ident, room, session, stage
@@ -54,11 +56,17 @@ async def test_a_lane_that_ended_by_a_defect_is_begun_again_by_the_due_time_scan
 
 
 async def test_a_turn_whose_end_cannot_be_stored_is_parked_and_its_lane_goes_on() -> None:
-    async with stage(session("career")) as on:
+    class Choosy(FakeChat):
+        def split(self, text: str) -> Sequence[str]:
+            if "indigestible" in text:
+                raise LookupError(text)
+            return super().split(text)
+
+    async with stage(session("career"), chat=Choosy()) as on:
 
         async def career(agent: FakeAgent, prompt: Prompt) -> str:
             await on.tools(agent).receive()
-            return "half a character: \ud800" if len(on.runtime.prompts) == 1 else "fine"
+            return "indigestible" if len(on.runtime.prompts) == 1 else "fine"
 
         on.agent("career", career)
         first, second = await on.send("career", "one"), await on.send("career", "two")

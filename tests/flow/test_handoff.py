@@ -5,11 +5,11 @@ import asyncio
 from bridge import wording
 from bridge.decision import Verb
 from bridge.errors import Code, Refused
-from bridge.flow.turn_end import FINAL_CHARS
 from bridge.limits import Limits
 from bridge.message import Intent, Outcome, State
 from bridge.ports.runtime import Prompt
 from bridge.request import Answer
+from bridge.results import FINAL_CHARS
 from tests.fakes.runtime import Behaviour, FakeAgent
 from tests.flow.stage import ident, room, rule, session, stage
 
@@ -25,7 +25,7 @@ async def test_an_idle_recipient_wakes_reads_and_answers_at_the_askers_place() -
             return f"Career says: {mail.text}"
 
         async def career(agent: FakeAgent, prompt: Prompt) -> str:
-            assert prompt == Prompt(notice=wording.MAIL_NOTICE)
+            assert prompt == Prompt(notice=wording.MAIL_NOTICE, author=ident("front-desk"))
             (mail,) = (await on.tools(agent).receive()).messages
             assert (mail.text, mail.origin, mail.sender) == ("is this job real?", "peer", ident("front-desk"))
             return "It is real."

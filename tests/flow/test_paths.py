@@ -143,6 +143,7 @@ COMMANDS: Mapping[str, str | None] = {
     "help": None,
     "ask": "/ask career hello",
     "handoff": "/handoff career hello",
+    "answer": "/answer yes",
     "stop": "/stop all",
     "resume": "/resume",
     "new": "/new",

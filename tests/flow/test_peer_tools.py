@@ -9,7 +9,8 @@ import pytest
 from bridge.ids import Place
 from bridge.limits import Limits
 from bridge.message import State
-from bridge.ports.runtime import Option, Prompt, Question
+from bridge.ports.runtime import Prompt
+from bridge.question import Option, Question
 from bridge.session import Declared, PeerTools
 from tests.fakes.chat import FakeChat
 from tests.fakes.clock import ManualClock
@@ -39,7 +40,8 @@ def asking(on: Stage, options: tuple[Option, ...] = OPTIONS) -> list[str | None]
     async def behaviour(agent: FakeAgent, prompt: Prompt) -> str:
         await on.tools(agent).receive()
         assert agent.listener is not None
-        chosen.append(await agent.listener.asked(Question("rm -r build", options)))
+        answer = await agent.listener.asked(Question("rm -r build", options))
+        chosen.append(answer.choice)
         return "done"
 
     on.agent("career", behaviour)

@@ -15,6 +15,7 @@ from bridge.ids import MessageId, TurnId
 from bridge.ports.store import Change
 from bridge.post import Button
 from bridge.session import Habits
+from bridge.turn import Failure, FailureKind, Turn
 from tests.contracts.entities import CAREER, DESK, TALK, approval, message, post, request, session, step, turn, verdict
 
 
@@ -118,5 +119,23 @@ async def test_what_operators_are_asked_outlives_an_upgrade(tmp_path: Path) -> N
     try:
         assert [await store.approval(one.id) for one in asked] == asked
         assert [one.id for one in await store.ended_approvals(60.0, 9)] == ["a-1"]
+    finally:
+        await store.close()
+
+
+async def test_how_a_turn_failed_outlives_an_upgrade(tmp_path: Path) -> None:
+    """An older failure names neither provider nor model."""
+    path = tmp_path / "tieline.db"
+    failed = turn("t-1", failure=Failure(FailureKind.RATE_LIMIT, "slow down", retryable=True, resets_at=99.0))
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, upto=10)
+        columns = [column[1] for column in connection.execute("PRAGMA table_info(turns)")]
+        values = dict(zip(columns, row_of(Turn, tuple(columns))(failed), strict=True))
+        values["failure"] = '{"kind":"rate_limit","detail":"slow down","retryable":true,"resets_at":99.0}'
+        places = ", ".join("?" * len(values))
+        connection.execute(f"INSERT INTO turns ({', '.join(values)}) VALUES ({places})", [*values.values()])
+    store = await open_store(path)
+    try:
+        assert await store.turn(TurnId("t-1")) == failed
     finally:
         await store.close()

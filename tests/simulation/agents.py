@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from bridge.caller import Caller
@@ -13,7 +13,8 @@ from bridge.flow.exchange import Exchange
 from bridge.history import Called, History, digest
 from bridge.ids import MessageId
 from bridge.message import Intent, Message, Origin
-from bridge.ports.runtime import Event, Launch, Prompt, Question, Result, ToolBegun
+from bridge.ports.runtime import Event, Launch, Prompt, Result, ToolBegun
+from bridge.question import Answer, Question
 from bridge.turn import Failure, FailureKind, Process
 from bridge.views import Mail
 from tests.simulation.journal import brief
@@ -33,7 +34,7 @@ PEER, PERSON = "peer said", "person said"
 @dataclass(frozen=True, slots=True)
 class Asked:
     question: Question
-    answer: "asyncio.Future[str | None]"
+    answer: "asyncio.Future[Answer]"
 
 
 @dataclass(slots=True)
@@ -45,6 +46,7 @@ class Run:
     acting: MessageId | None = None
     shown: list[MessageId] = field(default_factory=list)
     acted: bool = False
+    asked: int = 0
     happens: "asyncio.Queue[Event | Asked | Result]" = field(default_factory=asyncio.Queue)
 
 
@@ -134,10 +136,11 @@ class AgentProcess:
         if self.run is not None:
             self.run.happens.put_nowait(event)
 
-    async def ask(self, question: Question) -> str | None:
-        answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+    async def ask(self, question: Question) -> Answer:
+        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         if self.run is not None:
-            self.run.happens.put_nowait(Asked(question, answer))
+            self.run.asked += 1
+            self.run.happens.put_nowait(Asked(replace(question, number=self.run.asked), answer))
         return await answer
 
     def act(self) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from bridge.errors import Code, Refused
 from bridge.ids import MessageId
 from bridge.message import Intent
-from bridge.ports.runtime import Option, Prompt, Question, Result, Text, ToolBegun, ToolEnded
+from bridge.ports.runtime import Prompt, Result, Text, ToolBegun, ToolEnded
+from bridge.question import Option, Question
 from bridge.request import NO_REPLY_TEXT
 from bridge.turn import FailureKind
 from bridge.views import AnswerView, Mail, Send

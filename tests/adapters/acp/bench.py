@@ -15,7 +15,8 @@ from adapters.process import survivors
 from adapters.worker.nursery import Nursery
 from adapters.worker.runtime import Terms, WorkerRuntime
 from bridge.ids import SessionId
-from bridge.ports.runtime import Agent, Event, Launch, Option, Prompt, Question, Result, Runtime
+from bridge.ports.runtime import Agent, Event, Launch, Prompt, Result, Runtime
+from bridge.question import Answer, Asked, Option, Question
 from bridge.turn import Process
 
 ROOT = Path(__file__).parents[3]
@@ -33,9 +34,13 @@ class FixedClock:
 
 
 class Ear:
-    """A listener. `choose` answers questions; without it they stay open until they are withdrawn."""
+    """A listener. `choose` answers questions for permission, `answer` all; without it they stay open until they are
+    withdrawn."""
 
-    def __init__(self, choose: Callable[[Sequence[Option]], str | None] | None = None) -> None:
+    def __init__(
+        self, choose: Callable[[Sequence[Option]], str | None] | None = None, *, answer: Answer | None = None
+    ) -> None:
+        self.answer = answer
         self.events: list[Event] = []
         self.questions: list[Question] = []
         self.withdrawn = 0
@@ -47,17 +52,19 @@ class Ear:
             self.events.append(event)
             self._news.notify_all()
 
-    async def asked(self, question: Question) -> str | None:
+    async def asked(self, question: Question) -> Answer:
         async with self._news:
             self.questions.append(question)
             self._news.notify_all()
         if self._choose:
-            return self._choose(question.options)
+            return Answer(Asked.ANSWERED, choice=self._choose(question.options))
+        if self.answer is not None:
+            return self.answer
         try:
             await asyncio.Event().wait()
         finally:
             self.withdrawn += 1
-        return None
+        raise AssertionError("nobody waits for ever")
 
     def of(self, kind: type[E]) -> list[E]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -97,13 +104,19 @@ class Bench:
         log = self.folder / "logs" / "agents.log"
         return [line.split(": ", 1)[1] for line in log.read_text().splitlines()] if log.exists() else []
 
-    def spec(self, *options: str, rules: Sequence[Mapping[str, str]] = (), **more: Any) -> AgentSpec:
+    def spec(
+        self,
+        *options: str,
+        rules: Sequence[Mapping[str, str]] = (),
+        module: str = "adapters.scripted",
+        **more: Any,
+    ) -> AgentSpec:
         persona = self.folder / "persona.json"
         persona.write_text(json.dumps({"rules": list(rules)}))
         chosen = ("--persona", str(persona), "--state", str(self.folder / "state"), "--record", str(self._record))
         more.setdefault("env", {})
         more["env"] = {"PYTHONPATH": str(ROOT), **more["env"]}
-        return AgentSpec("desk", (sys.executable, "-P", "-m", "adapters.scripted", *chosen, *options), **more)
+        return AgentSpec("desk", (sys.executable, "-P", "-m", module, *chosen, *options), **more)
 
     def runtime(
         self,

@@ -84,6 +84,12 @@ def test_an_error_is_classified_by_its_data_too() -> None:
     assert failure.detail == "Internal error: 429 rate_limit_error"
 
 
+def test_an_error_names_whose_it_was_where_its_data_does() -> None:
+    data = {"message": "429 rate limit", "error": {"provider": "house", "model": "large-2"}}
+    failure = of_error(-32603, "Internal error", data, NOW)
+    assert (failure.kind, failure.provider, failure.model) == (FailureKind.RATE_LIMIT, "house", "large-2")
+
+
 def test_an_unknown_error_is_a_crash_that_may_be_tried_again() -> None:
     failure = of_error(-32603, "Internal error", None, NOW)
     assert (failure.kind, failure.retryable, failure.pauses) == (FailureKind.CRASH, True, False)

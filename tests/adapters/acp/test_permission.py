@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from bridge.ports.runtime import Option, Thought
+from bridge.ports.runtime import Thought
+from bridge.question import Option
 from tests.adapters.acp.bench import Bench, Ear, until
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from adapters.acp import run
 from bridge.ports.runtime import Context, Event, Prompt, Text, Thought, ToolBegun, ToolEnded
-from bridge.turn import FailureKind
+from bridge.turn import FailureKind, Usage
 from tests.adapters.acp.bench import Bench, Ear, gone, until
 
 
@@ -18,8 +18,8 @@ async def test_the_final_text_is_what_follows_the_last_tool_call(bench: Bench) -
     assert ear.events == [
         Thought("hm"),
         Text("I look"),
-        ToolBegun("1-1", "bash", reading=False),
-        ToolEnded("1-1", ok=True),
+        ToolBegun("1-1", "bash", reading=False, title="bash"),
+        ToolEnded("1-1", ok=True, name="bash", title="bash", result="done"),
         Text("It is"),
         Text("\n42"),
     ]
@@ -28,7 +28,7 @@ async def test_the_final_text_is_what_follows_the_last_tool_call(bench: Bench) -
 async def test_usage_is_told_in_numbers(bench: Bench) -> None:
     agent = await bench.start()
     result = await bench.say(agent, "one two")
-    assert result.usage == {"input_tokens": 2, "output_tokens": 3, "total_tokens": 5}
+    assert result.usage == Usage(input_tokens=2, output_tokens=3)
 
 
 async def test_mail_is_read_by_a_tool_that_changes_nothing(bench: Bench) -> None:
@@ -39,14 +39,17 @@ async def test_mail_is_read_by_a_tool_that_changes_nothing(bench: Bench) -> None
     ear = Ear()
     result = await agent.prompt(Prompt(notice="Read your mail with peer_receive."), ear)
     assert result.final == "done: hi"
-    assert ear.of(ToolBegun) == [ToolBegun("1-1", "mcp__tieline__peer_receive", reading=True)]
+    (begun,) = ear.of(ToolBegun)
+    assert (begun.name, begun.reading) == ("mcp__tieline__peer_receive", True)
 
 
 async def test_a_tool_that_is_refused_has_not_gone_well(bench: Bench) -> None:
     agent = await bench.start(bench.runtime(tools=True))
     ear = Ear()
     await bench.say(agent, 'do: call peer_send {"refuse": true} ; say $last.error.code', ear)
-    assert ear.of(ToolEnded) == [ToolEnded("1-1", ok=False)]
+    (ended,) = ear.of(ToolEnded)
+    assert (ended.ok, ended.arguments) == (False, '{"refuse": true}')
+    assert "busy" in ended.result
     assert ear.of(Text) == [Text("busy")]
 
 
@@ -62,7 +65,9 @@ async def test_a_tool_counts_as_begun_however_it_is_announced(bench: Bench, upda
     ear = Ear()
     frame = f'{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"$session","update":{update}}}}}'
     await bench.say(agent, f"do: raw {frame} ; raw {frame} ; say done", ear)
-    assert ear.events == [ToolBegun("t", "rm", reading=False), Text("done")]
+    begun, said = ear.events
+    assert isinstance(begun, ToolBegun)
+    assert (begun.id, begun.name, begun.reading, said) == ("t", "rm", False, Text("done"))
 
 
 async def test_what_comes_after_the_result_is_nobodys(bench: Bench) -> None:
