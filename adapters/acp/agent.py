@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import acp
@@ -13,6 +15,7 @@ from adapters.acp.child import Child
 from adapters.acp.failures import disguised, failure, of_error
 from adapters.acp.frames import Frames
 from adapters.acp.modes import Modes, cannot_be_set
+from adapters.acp.preload import Preloaded
 from adapters.acp.replay import Replay
 from adapters.acp.run import Run
 from adapters.acp.tail import Tail
@@ -86,12 +89,38 @@ class Link:
         self.acp = acp.connect_to_agent(cast(acp.Client, self.client), frames)
 
 
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What comes before the first prompt of a context, which is the operator's own."""
+
+    preamble: str | None = None
+    files: tuple[Preloaded, ...] = ()
+
+    @property
+    def parts(self) -> Sequence[str]:
+        return [*([self.preamble] if self.preamble else []), *(file.text for file in self.files)]
+
+    def blocks(self) -> list[Any]:
+        said = [schema.TextContentBlock(type="text", text=self.preamble)] if self.preamble else []
+        return [*said, *(_resource(Path(file.path).as_uri(), file.text) for file in self.files)]
+
+
 class AcpAgent:
     """`bridge.ports.runtime.Agent` over ACP."""
 
     def __init__(
-        self, child: Child, link: Link, tail: Tail, alias: str, context: Context, *, clock: Clock, stop_s: float
+        self,
+        child: Child,
+        link: Link,
+        tail: Tail,
+        alias: str,
+        context: Context,
+        *,
+        opening: Opening,
+        clock: Clock,
+        stop_s: float,
     ) -> None:
+        self._opening = opening
         self._child = child
         self._link = link
         self._tail = tail
@@ -119,12 +148,16 @@ class AcpAgent:
         return self._link.client.replay.history
 
     @property
+    def opening(self) -> Sequence[str]:
+        return self._opening.parts
+
+    @property
     def alive(self) -> bool:
         return not self._spoilt and not self._child.exited.is_set()
 
     async def prompt(self, prompt: Prompt, listener: Listener) -> Result:
         """A stop for length (`max_tokens`, `max_turn_requests`) is a success that its stop reason tells of."""
-        blocks = blocks_of(prompt)
+        blocks = [*self._opening.blocks(), *blocks_of(prompt)]
         if self._run is not None:
             raise RuntimeError("a prompt is running already")
         run = self._run = self._link.client.run = Run()
@@ -171,7 +204,7 @@ class AcpAgent:
             problem = await self._enter(prompt.mode)
             if run.cancelled or problem is not None:
                 return Result("", "error", problem, cancelled=run.cancelled)
-            self._link.client.replay.prompted(prompt.parts)
+            self._link.client.replay.prompted([*self._opening.parts, *prompt.parts])
             response = await self._link.acp.prompt(session_id=self._alias, prompt=blocks)
         except acp.RequestError as error:
             if run.cancelled:
@@ -186,6 +219,7 @@ class AcpAgent:
                 return Result(run.final, "cancelled", cancelled=True)
             await self._child.gone()
             return Result(run.final, "error", death(self._child, self._tail, "in the middle of a turn"))
+        self._opening = Opening()
         if prompt.mode is not None and not run.cancelled:
             await self._leave()
         usage = response.usage.model_dump(exclude_none=True, exclude={"field_meta"}) if response.usage else {}
@@ -234,13 +268,17 @@ def blocks_of(prompt: Prompt) -> list[Any]:
     if prompt.notice:
         blocks.append(schema.TextContentBlock(type="text", text=prompt.notice))
     for number, text in enumerate(prompt.embedded, 1):
-        resource = schema.TextResourceContents(uri=f"tieline:message/{number}", mime_type="text/plain", text=text)
-        blocks.append(schema.EmbeddedResourceContentBlock(type="resource", resource=resource))
+        blocks.append(_resource(f"tieline:message/{number}", text))
     if prompt.words:
         blocks.append(schema.TextContentBlock(type="text", text=prompt.words))
     if not blocks:
         raise ValueError("a prompt needs something to say")
     return blocks
+
+
+def _resource(uri: str, text: str) -> schema.EmbeddedResourceContentBlock:
+    resource = schema.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
+    return schema.EmbeddedResourceContentBlock(type="resource", resource=resource)
 
 
 def death(child: Child, tail: Tail, when: str) -> Failure:

@@ -1,11 +1,14 @@
 """What people do to a session: stop, resume, begin anew, and decide about parked work (DESIGN §5, Stop)."""
 
+import asyncio
 from dataclasses import replace
 
 from bridge.audit import ActKind
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
+from bridge.flow.current import Current
+from bridge.flow.fallback import rested
 from bridge.flow.ledger import Ledger
 from bridge.flow.recovery import Recovery
 from bridge.flow.settlement import close, decided, settle, show_status
@@ -19,7 +22,17 @@ from bridge.request import Answer
 
 
 class Control:
-    def __init__(self, ledger: Ledger, turns: Turns, recovery: Recovery, agents: Agents) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        turns: Turns,
+        recovery: Recovery,
+        agents: Agents,
+        current: Current,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        self._current = current
+        self._tasks = tasks
         self._ledger = ledger
         self._turns = turns
         self._recovery = recovery
@@ -57,13 +70,14 @@ class Control:
         return await self._ledger.do(lambda work: resume(work, session))
 
     async def renew(self, session: SessionId) -> int:
-        """Gives the session a fresh context. Requests that were read before it close as `failed`; returns how
-        many did."""
+        """Gives the session a fresh context, and the settings of now. Requests that were read before it close as
+        `failed`; returns how many did."""
 
         async def body(work: Work) -> int:
             known = await work.session(session)
             if known is not None:
-                work.put(replace(known, alias=None, rested=False, paused=None))
+                fresh = replace(known, alias=None, rested=False, paused=None, answering=None, standbys=())
+                work.put(self._current.applied(fresh))
             failed = 0
             for request in await work.store.open_requests_to(session):
                 message = await work.message(request.id)
@@ -81,6 +95,10 @@ class Control:
             failed = await self._ledger.surely(body)
         self._ledger.wake.lane(session)
         return failed
+
+    def begin_to_renew(self, session: SessionId) -> None:
+        """The same beside what waits for no end of it."""
+        self._tasks.create_task(self.renew(session))
 
     async def retry(self, which: str) -> str:
         """A person wants a parked input to be run again: as it was parked then, and not a later time. `which` is its id
@@ -160,8 +178,9 @@ async def resume(work: Work, session: SessionId) -> bool:
     if resting is None:
         return False
     held_back = await hasten(work, session) or resting.rested or resting.paused is not None
-    if resting.rested or resting.paused is not None:
-        work.put(replace(resting, rested=False, paused=None))
+    going_on = rested(replace(resting, rested=False, paused=None))
+    if going_on != resting:
+        work.put(going_on)
     work.then(lambda: work.wake.lane(session))
     return held_back
 

@@ -1,11 +1,12 @@
 """Agents as coroutines, behind the port of the runtime."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from bridge.history import History, digest
 from bridge.ids import SessionId
+from bridge.launching import Definition
 from bridge.ports.runtime import Agent, Context, Launch, Listener, Prompt, Result, StartFailed
 from bridge.turn import Failure, FailureKind, Process
 
@@ -45,6 +46,10 @@ class FakeAgent:
     @property
     def history(self) -> History:
         return self._history or History()
+
+    @property
+    def opening(self) -> Sequence[str]:
+        return ()
 
     @property
     def alive(self) -> bool:
@@ -109,6 +114,7 @@ class FakeRuntime:
     defects: dict[str, Exception] = field(default_factory=dict)
     held: dict[str, asyncio.Event] = field(default_factory=dict)
     closing: asyncio.Event | None = None
+    definitions: dict[str, Definition] = field(default_factory=dict)
     modes: set[str] = field(default_factory=set)
     launches: list[Launch] = field(default_factory=list)
     born: list[Process] = field(default_factory=list)
@@ -125,6 +131,11 @@ class FakeRuntime:
 
     def embeds(self, agent: str) -> bool:
         return agent in self.embedding
+
+    def definition(self, agent: str) -> Definition | None:
+        if not self.knows(agent):
+            return None
+        return self.definitions.get(agent, Definition(agent, embed=self.embeds(agent)))
 
     async def start(self, launch: Launch, born: Callable[[Process], Awaitable[None]]) -> Agent:
         self.launches.append(launch)
