@@ -89,7 +89,7 @@ def widening_proposed(lines: Sequence[str]) -> str:
     more = len(lines) - len(shown)
     cut = f"\n… and {more} more: the bridge's log has all of them" if more else ""
     waits = "It waits for your word; what only forbids more holds already. If nobody of you has written it, refuse."
-    later = "Once you accept, rules hold at once; people, chats and commands from the next start of the bridge."
+    later = "Once you accept, rules hold at once; the rest from the next start of the bridge."
     return f"{WIDENING}:\n" + "\n".join(shown) + f"{cut}\n\n{waits} {later}"
 
 

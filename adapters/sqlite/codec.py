@@ -105,6 +105,9 @@ def _column(hint: Any) -> _Part | None:
     read = _plain(hint)
     if not _nested(hint):
         return read
+    if dataclasses.is_dataclass(_bare(hint)[0]):
+        # Frozen, and of most there are few different ones.
+        return lru_cache(maxsize=1024)(lambda text: None if text is None else (read or _same)(json.loads(text)))
     return lambda text: None if text is None else (read or _same)(json.loads(text))
 
 

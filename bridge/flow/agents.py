@@ -75,8 +75,8 @@ class Agents:
             session.alias,
             {**self._tools, TOKEN_VARIABLE: token},
             to_show=to_show,
-            # A model is one of the session's own agent; what an agent may do goes for all of them.
-            options=replace(session.options, model=None) if stands_in else session.options,
+            # Model and consent are of the session's own agent; what one is kept from goes for all of them.
+            options=replace(session.options, model=None, hooks=False) if stands_in else session.options,
             definition=session.frozen.definition(name) if session.frozen is not None else None,
         )
 

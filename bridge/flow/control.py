@@ -1,6 +1,7 @@
 """What people do to a session: stop, resume, begin anew, and decide about parked work (DESIGN §5, Stop)."""
 
 import asyncio
+import logging
 from dataclasses import replace
 
 from bridge.audit import ActKind
@@ -19,6 +20,8 @@ from bridge.ids import ConversationId, MessageId, SessionId
 from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.quiet import kept_until
 from bridge.request import Answer
+
+log = logging.getLogger(__name__)
 
 
 class Control:
@@ -97,8 +100,16 @@ class Control:
         return failed
 
     def begin_to_renew(self, session: SessionId) -> None:
-        """The same beside what waits for no end of it."""
-        self._tasks.create_task(self.renew(session))
+        """The same, for whoever waits for no end of it."""
+
+        async def renewing() -> None:
+            try:
+                await self.renew(session)
+            except Exception:
+                # A task of its own: its defect must not end the others.
+                log.exception("%s: it could not be given a fresh context", session)
+
+        self._tasks.create_task(renewing())
 
     async def retry(self, which: str) -> str:
         """A person wants a parked input to be run again: as it was parked then, and not a later time. `which` is its id

@@ -6,7 +6,7 @@ from dataclasses import replace
 from bridge.flow.agents import Agents
 from bridge.ids import SessionId
 from bridge.launching import Frozen, Options
-from bridge.session import Declared, Session, Source
+from bridge.session import Declared, Session
 
 
 class Current:
@@ -23,7 +23,7 @@ class Current:
         """The session with the settings of now, whatever it was made with."""
         said = self._declared.get(session.id)
         if said is not None:
-            return self.frozen(replace(session, agent=said.agent, cwd=said.cwd, source=Source.FILE), said.options)
+            return self.frozen(replace(session, agent=said.agent, cwd=said.cwd), said.options)
         return self.frozen(session, session.options)
 
     def frozen(self, session: Session, options: Options) -> Session:
@@ -37,7 +37,7 @@ class Current:
     def outdated(self, session: Session) -> bool:
         """Whether it would get other settings with a fresh context."""
         now = self.applied(session)
-        return session.runs and (now.agent, now.frozen) != (session.agent, session.frozen)
+        return session.runs and (now.agent, _compared(now)) != (session.agent, _compared(session))
 
     def held_to(self, session: Session, declared: Declared) -> Session:
         """The session after the file was read again: as it was made, less what the file has taken away since, and in
@@ -55,4 +55,22 @@ class Current:
             servers=tuple(one for one in options.servers if one.name in servers),
             fallback=tuple(one for one in options.fallback if one in said.fallback),
         )
-        return session if left == options else replace(session, frozen=replace(session.frozen, options=left))
+        return self.completed(replace(session, frozen=replace(session.frozen, options=left)))
+
+    def completed(self, session: Session) -> Session:
+        """With the definition of each agent of its that was not known so far, as one that had to be accepted first."""
+        if session.frozen is None:
+            return session
+        known = {one.agent for one in session.frozen.definitions}
+        every = (session.agent, *session.options.fallback) if session.agent is not None else ()
+        found = [self._agents.definition(name) for name in every if name not in known]
+        more = tuple(one for one in found if one is not None)
+        if not more:
+            return session
+        return replace(session, frozen=replace(session.frozen, definitions=(*session.frozen.definitions, *more)))
+
+
+def _compared(session: Session) -> object:
+    """Whatever became of its agents' order meanwhile."""
+    frozen = session.frozen or Frozen()
+    return replace(frozen.options, label=None), frozenset(frozen.definitions)

@@ -47,8 +47,11 @@ async def hand_over(work: Work, turn: Turn, failure: Failure) -> float | None:
 
 async def turned_back(work: Work, session: Session, turn: Turn) -> Session:
     """The session with the first of its agents that rests no more, as a turn begins."""
-    first = next((name for name in _agents(session) if _rests(session, name, work.now) <= 0), session.answers)
+    every = list(_agents(session))
+    first = min(every, key=lambda name: _rests(session, name, work.now), default=None)
     if first is None or first == session.answers:
+        return session
+    if session.answers in every and _rests(session, first, work.now) > 0:
         return session
     text = wording.answers_again(session.id, first)
     await show(work, f"answers:{turn.id}:back", turn.place, PostKind.NOTICE, text, session=session.id)

@@ -53,7 +53,7 @@ class Roster:
         await self._declare_places(work, {place: ident for ident, one in named.items() for place in one.places})
         for session in stored.values():
             if session.source is not Source.FILE and session.id not in named:
-                tried = session
+                tried = self._current.completed(session)
                 if session.paused is not None or session.frozen is None:
                     tried = replace(self._current.applied(session), paused=None)
                 if tried != session:

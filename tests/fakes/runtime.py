@@ -14,7 +14,8 @@ Behaviour = Callable[["FakeAgent", Prompt], Awaitable[str | Result]]
 
 
 class FakeAgent:
-    """One running agent. `listener` is that of the running prompt, and `token` what its tools would present."""
+    """One running agent. `name` is the agent's, `listener` that of the running prompt, and `token` what its
+    tools would present."""
 
     def __init__(self, runtime: "FakeRuntime", launch: Launch, process: Process, number: int, context: Context) -> None:
         self._runtime = runtime
@@ -26,6 +27,7 @@ class FakeAgent:
         fresh = f"context-{number}" if context is Context.NEW else f"context-{number}-instead"
         self._alias = launch.alias if context is Context.RESUMED and launch.alias else fresh
         self.session = launch.session
+        self.name = launch.agent
         self.token = launch.secrets["TIELINE_TOKEN"]
         self.listener: Listener | None = None
         self.is_alive = True
