@@ -13,9 +13,9 @@ from pydantic import ValidationError
 
 from adapters.acp.child import Child
 from adapters.acp.failures import disguised, failure, of_error
+from adapters.acp.files import Preloaded
 from adapters.acp.frames import Frames
 from adapters.acp.modes import Modes, cannot_be_set
-from adapters.acp.preload import Preloaded
 from adapters.acp.replay import Replay
 from adapters.acp.run import Run
 from adapters.acp.tail import Tail

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from adapters.acp.agent import AcpAgent, Link, Opening, death
 from adapters.acp.child import Child
 from adapters.acp.failures import AUTH_REQUIRED, classified, failure, of_error
+from adapters.acp.files import preloaded
 from adapters.acp.models import set_model
-from adapters.acp.preload import preloaded
 from adapters.acp.replay import Replay
 from adapters.acp.spec import AgentSpec, Times
 from adapters.acp.tail import Tail

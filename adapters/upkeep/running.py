@@ -44,8 +44,8 @@ def _answering(status: Mapping[str, Any], version: str) -> Iterator[Finding]:
     if told := FILE.get(status["file"]):
         remedy = "tieline policy explain FROM TO tells what holds; accept, take back or mend what the file says."
         yield warn("file", told, remedy)
-    if status["outdated"]:
-        text = f"{counted(status['outdated'], 'session')} run on older settings (tieline sessions --json: outdated)"
+    if count := status.get("outdated"):
+        text = f"{counted(count, 'session')} on older settings (tieline sessions --json: outdated)"
         yield warn("sessions", text, "/new there, or tieline session renew, gives a fresh context with those of now.")
     telegram = status["telegram"]
     if telegram is not None and not telegram["ok"]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from adapters.acp import AgentSpec
-from adapters.acp.preload import MOST_BYTES
+from adapters.acp.files import MOST_BYTES
 from bridge.history import digest
 from bridge.launching import Definition, Options, Server
 from bridge.ports.runtime import Context, Prompt, StartFailed
