@@ -191,6 +191,8 @@ def _runtime(settings: Settings, environ: Mapping[str, str], clock: SystemClock)
             env=agent.env,
             env_pass=agent.env_pass,
             embed=agent.peer_text is PeerText.EMBED,
+            hooks_env=agent.hooks_env,
+            safe_env=agent.safe_env,
         )
         for name, agent in settings.agents.items()
     }

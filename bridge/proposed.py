@@ -1,10 +1,11 @@
 """What an operator is asked to accept in a chat, in words that show all that is decided (DESIGN §4, §7)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from bridge.errors import Refused
 from bridge.grant import Grant, Scope
 from bridge.ids import SessionId
+from bridge.launching import Options
 from bridge.session import NewSession
 from bridge.wording import one_line, refused_text, short
 
@@ -44,11 +45,31 @@ def session_new(new: NewSession, taken_from: SessionId | None) -> str:
         told.append(f"directory: {_plain(new.cwd or 'your home')}")
     if new.place is not None:
         told.append(f"place: {_plain(new.place)}" + (f", which is {taken_from}'s so far" if taken_from else ""))
-    return "\n· ".join([*told, f"title: {_plain(new.title)}"])
+    return "\n· ".join([*told, f"title: {_plain(new.title)}", *_options(new.options)])
+
+
+def _options(options: Options) -> Iterator[str]:
+    for name in ("model", "mode", "label", "preamble"):
+        if (value := getattr(options, name)) is not None:
+            yield f"{name}: {_plain(value)}"
+    for server in options.servers:
+        passed = f", with {', '.join(server.env_pass)} of the agent's environment" if server.env_pass else ""
+        yield f"MCP server {server.name}: {_plain(' '.join(map(repr, server.command)))}{passed}"
+    for name in ("files", "fallback"):
+        if values := getattr(options, name):
+            yield f"{name}: {_plain(', '.join(values))}"
+    if options.hooks:
+        yield "the hooks that you have set up for its agent run without a question"
+    if options.safe:
+        yield "nothing of your own configuration"
 
 
 def session_resumed(session: SessionId) -> str:
     return f"{session} takes work again"
+
+
+def session_renewed(session: SessionId) -> str:
+    return f"{session} begins afresh, with the settings of now: what its agent knows is gone"
 
 
 def session_proposed(what: str, by: SessionId, because: str | None = None) -> str:
@@ -68,7 +89,7 @@ def widening_proposed(lines: Sequence[str]) -> str:
     more = len(lines) - len(shown)
     cut = f"\n… and {more} more: the bridge's log has all of them" if more else ""
     waits = "It waits for your word; what only forbids more holds already. If nobody of you has written it, refuse."
-    later = "Once you accept, rules hold at once; people, chats and commands from the next start of the bridge."
+    later = "Once you accept, rules hold at once; the rest from the next start of the bridge."
     return f"{WIDENING}:\n" + "\n".join(shown) + f"{cut}\n\n{waits} {later}"
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bridge.ids import Place, SessionId
+from bridge.launching import NO_OPTIONS, Creation, Frozen, Options
 from bridge.quick import quick
 
 
@@ -68,6 +69,15 @@ class Habits:
     timezone: str = "UTC"
 
 
+@dataclass(frozen=True, slots=True)
+class Standby:
+    """One of a session's agents while another answers: the id of its own context, and until when it is not tried."""
+
+    agent: str
+    alias: str | None = None
+    rests_until: float | None = None
+
+
 @quick
 @dataclass(frozen=True, slots=True)
 class Session:
@@ -77,6 +87,10 @@ class Session:
     session then takes no mail from peers until `/resume` or its person's next message. `paused` holds
     the reason why its agent cannot run (a wrong login, a missing command) until a person resumes it.
     `closed_at` is set once the session is closed; its handle is never given to another.
+
+    `frozen` is what its agents are started with, until it gets a fresh context: None where that was never settled.
+    `creation` is there where it was made under a key. `answering` is the agent that stands in for its own, whose
+    context `alias` is then; `standbys` are those of its agents that have another context, or that rest.
     """
 
     id: SessionId
@@ -94,7 +108,20 @@ class Session:
     paused: str | None = None
     closed_at: float | None = None
     last_seen: float | None = None
+    frozen: Frozen | None = None
+    creation: Creation | None = None
+    answering: str | None = None
+    standbys: tuple[Standby, ...] = ()
     version: int = 0
+
+    @property
+    def answers(self) -> str | None:
+        """The agent that runs its turns now."""
+        return self.answering or self.agent
+
+    @property
+    def options(self) -> Options:
+        return self.frozen.options if self.frozen is not None else NO_OPTIONS
 
     @property
     def runs(self) -> bool:
@@ -119,21 +146,33 @@ class Declared:
     tags: tuple[str, ...] = ()
     places: tuple[Place, ...] = ()
     habits: Habits = Habits()
+    options: Options = NO_OPTIONS
 
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """A session to be made at run time."""
+    """A session to be made at run time. `creation` makes it the same session, however often it is asked for."""
 
     id: SessionId
     title: str
     agent: str | None = None
     cwd: str | None = None
     place: Place | None = None
+    options: Options = NO_OPTIONS
+    creation: Creation | None = None
 
     def made(self, at: float) -> Session:
-        kind = Kind.CHAT if self.agent is not None else Kind.SHELL
-        return Session(self.id, self.title, kind, Source.RUNTIME, created_at=at, agent=self.agent, cwd=self.cwd)
+        return Session(
+            self.id,
+            self.title,
+            Kind.CHAT if self.agent is not None else Kind.SHELL,
+            Source.RUNTIME,
+            created_at=at,
+            agent=self.agent,
+            cwd=self.cwd,
+            frozen=Frozen(self.options),
+            creation=self.creation,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,7 +211,8 @@ class RegimeView:
 class SessionView:
     """`reachable`: `wake` where a handoff starts a turn, `pull` where mail waits to be read, `none` where it
     is closed. `busy` is what becomes of a handoff while it is at work: not what its settings say, but what they come to
-    with its agent. `waits_for` is where an operator must accept it first: until then there is no such session."""
+    with its agent. `agent` is the one that answers now, and `outdated` says that a fresh context would get other
+    settings. `waits_for` is where an operator must accept it first: until then there is no such session."""
 
     id: SessionId
     title: str
@@ -227,6 +228,9 @@ class SessionView:
     unsettled: int
     reachable: str
     busy: Busy = Busy.QUEUE
+    agent: str | None = None
+    label: str | None = None
+    outdated: bool = False
     waits_for: tuple[str, ...] = ()
 
 
@@ -240,9 +244,18 @@ class ResumedView:
 
 
 @dataclass(frozen=True, slots=True)
+class RenewedView:
+    """How many requests that the session had read closed as failed, as its context was reset. `waits_for` is where an
+    operator must say it first."""
+
+    failed: int
+    waits_for: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class StatusView:
     """`telegram` is None where none is configured. Ages are in seconds. `paused_by` has stopped all traffic between
-    agents. `file` is how it stands with tieline.toml."""
+    agents. `file` is how it stands with tieline.toml, and `outdated` counts the sessions that run on older settings."""
 
     pid: int
     version: str
@@ -256,3 +269,4 @@ class StatusView:
     oldest_queued_s: float | None
     paused_by: str | None = None
     file: FileState = FileState.HOLDS
+    outdated: int = 0

@@ -269,6 +269,19 @@ def turn_failed(session: SessionId, detail: str, after: str) -> str:
     return f"{handle_of(session)}: the turn failed: {one_line(detail, 400)}. {after}"
 
 
+def stands_in(session: SessionId, agent: str, why: str, other: str, until: str) -> str:
+    what = f"{agent} cannot answer now ({one_line(why, 300).rstrip('.')})"
+    return f"{handle_of(session)}: {what}. {other} answers instead; {agent} rests until {until}."
+
+
+def answers_again(session: SessionId, agent: str) -> str:
+    return f"{handle_of(session)}: {agent} answers again."
+
+
+def none_answers(detail: str) -> str:
+    return f"{detail.rstrip('.')}; and no other agent of the session can answer now"
+
+
 def given_up(message: Message, attempts: int, reason: str) -> str:
     who = f"the message of {handle_of(message.sender)}"
     return f"{handle_of(message.recipient)}: {who} is given up after {attempts} attempts: {one_line(reason)}."

@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, cast
 
 import acp
@@ -13,6 +14,7 @@ from pydantic import ValidationError
 from adapters.acp.child import Child
 from adapters.acp.elicitation import line, question_of
 from adapters.acp.failures import disguised, failure, of_error
+from adapters.acp.files import Preloaded
 from adapters.acp.frames import Frames
 from adapters.acp.modes import Modes, cannot_be_set
 from adapters.acp.replay import Replay
@@ -122,6 +124,22 @@ class Link:
         self.acp = acp.connect_to_agent(cast(acp.Client, self.client), frames, use_unstable_protocol=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What comes before the first prompt of a context, which is the operator's own."""
+
+    preamble: str | None = None
+    files: tuple[Preloaded, ...] = ()
+
+    @property
+    def parts(self) -> Sequence[str]:
+        return [*([self.preamble] if self.preamble else []), *(file.text for file in self.files)]
+
+    def blocks(self) -> list[Any]:
+        said = [schema.TextContentBlock(type="text", text=self.preamble)] if self.preamble else []
+        return [*said, *(_resource(Path(file.path).as_uri(), file.text) for file in self.files)]
+
+
 class AcpAgent:
     """`bridge.ports.runtime.Agent` over ACP."""
 
@@ -136,9 +154,11 @@ class AcpAgent:
         context: Context,
         *,
         seal: str,
+        opening: Opening,
         clock: Clock,
         stop_s: float,
     ) -> None:
+        self._opening = opening
         self._child = child
         self._link = link
         self._tail = tail
@@ -168,12 +188,16 @@ class AcpAgent:
         return self._link.client.replay.history
 
     @property
+    def opening(self) -> Sequence[str]:
+        return self._opening.parts
+
+    @property
     def alive(self) -> bool:
         return not self._spoilt and not self._child.exited.is_set()
 
     async def prompt(self, prompt: Prompt, listener: Listener) -> Result:
         """A stop for length (`max_tokens`, `max_turn_requests`) is a success that its stop reason tells of."""
-        blocks = blocks_of(prompt)
+        blocks = [*self._opening.blocks(), *blocks_of(prompt)]
         if self._run is not None:
             raise RuntimeError("a prompt is running already")
         run = self._run = self._link.client.run = Run(self._clock.now, self._tail.redaction)
@@ -230,7 +254,7 @@ class AcpAgent:
             problem = await self._enter(prompt.mode)
             if run.cancelled or problem is not None:
                 return Result("", "error", problem, cancelled=run.cancelled)
-            self._link.client.replay.prompted(prompt.parts)
+            self._link.client.replay.prompted([*self._opening.parts, *prompt.parts])
             self._spending.begin(fresh=self._context is not Context.RESUMED and not self._prompted)
             self._prompted = True
             response = await self._link.acp.prompt(session_id=self._alias, prompt=blocks, **_meta_of(prompt))
@@ -249,6 +273,7 @@ class AcpAgent:
                 return Result(run.final, "cancelled", cancelled=True)
             await self._child.gone()
             return Result(run.final, "error", death(self._child, self._tail, "in the middle of a turn"))
+        self._opening = Opening()
         if prompt.mode is not None and not run.cancelled:
             await self._leave()
         cancelled = run.cancelled or response.stop_reason == "cancelled"
@@ -299,11 +324,15 @@ def blocks_of(prompt: Prompt) -> list[Any]:
     if prompt.notice:
         blocks.append(schema.TextContentBlock(type="text", text=prompt.notice))
     for number, text in enumerate(prompt.embedded, 1):
-        resource = schema.TextResourceContents(uri=f"tieline:message/{number}", mime_type="text/plain", text=text)
-        blocks.append(schema.EmbeddedResourceContentBlock(type="resource", resource=resource))
+        blocks.append(_resource(f"tieline:message/{number}", text))
     if prompt.words:
         blocks.append(schema.TextContentBlock(type="text", text=prompt.words))
     return blocks
+
+
+def _resource(uri: str, text: str) -> schema.EmbeddedResourceContentBlock:
+    resource = schema.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
+    return schema.EmbeddedResourceContentBlock(type="resource", resource=resource)
 
 
 def death(child: Child, tail: Tail, when: str) -> Failure:

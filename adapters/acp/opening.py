@@ -1,7 +1,7 @@
 """From a started process to an agent with a context."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -9,9 +9,11 @@ import acp
 from acp import schema
 from pydantic import ValidationError
 
-from adapters.acp.agent import AcpAgent, Link, death
+from adapters.acp.agent import AcpAgent, Link, Opening, death
 from adapters.acp.child import Child
 from adapters.acp.failures import AUTH_REQUIRED, classified, failure, of_error
+from adapters.acp.files import preloaded
+from adapters.acp.models import set_model
 from adapters.acp.replay import Replay
 from adapters.acp.spec import AgentSpec, Times
 from adapters.acp.tail import Tail
@@ -36,16 +38,19 @@ async def opened(
     launch: Launch,
     *,
     tool_server: Sequence[str],
+    env: Mapping[str, str],
     times: Times,
     clock: Clock,
 ) -> AcpAgent:
-    """Raises `StartFailed`. Whoever started the child ends it then."""
+    """`env` is the agent's own environment. Raises `StartFailed`. Whoever started the child ends it then."""
     link = Link(child)
     async with AsyncExitStack() as undo:
         undo.push_async_callback(link.acp.close)
         try:
             async with asyncio.timeout(times.start_s):
-                alias, context = await _Opening(link, spec, launch, tool_server, times, clock).run()
+                starting = _Starting(link, spec, launch, tool_server, env, times, clock)
+                alias, context = await starting.run()
+                opening = await starting.opening(context)
         except TimeoutError:
             told = f" Its last words:\n{tail.text[-400:]}" if tail.text else ""
             problem = failure(FailureKind.TIMEOUT, f"The agent was not ready within {times.start_s:g} s.{told}")
@@ -59,17 +64,39 @@ async def opened(
             await child.gone()
             raise StartFailed(death(child, tail, "before it was ready")) from None
         undo.pop_all()
-    return AcpAgent(child, link, tail, alias, context, seal=launch.seal, clock=clock, stop_s=times.stop_s)
+    return AcpAgent(
+        child,
+        link,
+        tail,
+        alias,
+        context,
+        seal=launch.seal,
+        opening=opening,
+        clock=clock,
+        stop_s=times.stop_s,
+    )
 
 
-class _Opening:
+class _Starting:
     def __init__(
-        self, link: Link, spec: AgentSpec, launch: Launch, tools: Sequence[str], times: Times, clock: Clock
+        self,
+        link: Link,
+        spec: AgentSpec,
+        launch: Launch,
+        tools: Sequence[str],
+        env: Mapping[str, str],
+        times: Times,
+        clock: Clock,
     ) -> None:
         self._link = link
         self._spec = spec
         self._launch = launch
-        self._servers: list[Any] = [] if spec.embed or not tools else [_server(tools, launch)]
+        self._servers: list[Any] = [] if spec.embed or not tools else [_server(SERVER, tools, launch.secrets)]
+        for server in launch.options.servers:
+            passed = {name: env[name] for name in server.env_pass if name in env}
+            self._servers.append(_server(server.name, server.command, passed))
+        self._offered: Sequence[Any] = []
+        self._takes_resources = False
         self._quiet_s = times.surely_quiet_s if launch.to_show else times.quiet_s
         self._clock = clock
 
@@ -78,7 +105,8 @@ class _Opening:
         if hello.protocol_version != acp.PROTOCOL_VERSION:
             raise _wrong(f"The agent speaks version {hello.protocol_version} of ACP, not {acp.PROTOCOL_VERSION}.")
         offers = hello.agent_capabilities or schema.AgentCapabilities()
-        if self._spec.embed and not (offers.prompt_capabilities and offers.prompt_capabilities.embedded_context):
+        takes = self._takes_resources = bool(offers.prompt_capabilities and offers.prompt_capabilities.embedded_context)
+        if self._spec.embed and not takes:
             raise _wrong("The agent takes no embedded resources, so `embed` cannot be set for it.")
         alias = self._launch.alias
         if alias and offers.load_session and await self._loaded(alias):
@@ -87,9 +115,21 @@ class _Opening:
             context = Context.LOST if alias else Context.NEW
             alias = await self._new()
         self._link.client.session = alias
-        if self._spec.mode:
-            await self._set_mode(alias, self._spec.mode)
+        if self._launch.options.model is not None:
+            await set_model(self._link.acp, alias, self._launch.options.model, self._offered)
+        if mode := self._launch.options.mode or self._spec.mode:
+            await self._set_mode(alias, mode)
         return alias, context
+
+    async def opening(self, context: Context) -> Opening:
+        """What comes before the first prompt: nothing in a context that has had one."""
+        options = self._launch.options
+        if context is Context.RESUMED and self._link.client.replay.history.prompts:
+            return Opening()
+        if options.files and not self._takes_resources:
+            raise _wrong("The agent takes no embedded resources, so no files can be preloaded for it.")
+        files = await asyncio.to_thread(preloaded, self._launch.cwd, options.files)
+        return Opening(options.preamble, tuple(files))
 
     async def _loaded(self, alias: str) -> bool:
         """False where the agent does not know the context any more.
@@ -107,6 +147,7 @@ class _Opening:
             return False
         self._link.client.modes.offer(answer.modes)
         self._link.client.spending.options(answer.config_options)
+        self._offered = answer.config_options or []
         await self._link.client.replay.quiet(self._quiet_s)
         return bool(answer.modes or answer.field_meta or answer.config_options or self._link.client.replay.heard)
 
@@ -116,6 +157,7 @@ class _Opening:
         answer = await self._link.acp.new_session(cwd=self._launch.cwd, mcp_servers=self._servers)
         self._link.client.modes.offer(answer.modes)
         self._link.client.spending.options(answer.config_options)
+        self._offered = answer.config_options or []
         return str(answer.session_id)
 
     async def _set_mode(self, alias: str, mode: str) -> None:
@@ -126,9 +168,9 @@ class _Opening:
         self._link.client.modes.entered(mode)
 
 
-def _server(command: Sequence[str], launch: Launch) -> schema.McpServerStdio:
-    env = [schema.EnvVariable(name=name, value=value) for name, value in launch.secrets.items()]
-    return schema.McpServerStdio(name=SERVER, command=command[0], args=list(command[1:]), env=env)
+def _server(name: str, command: Sequence[str], environment: Mapping[str, str]) -> schema.McpServerStdio:
+    env = [schema.EnvVariable(name=name, value=value) for name, value in environment.items()]
+    return schema.McpServerStdio(name=name, command=command[0], args=list(command[1:]), env=env)
 
 
 def _wrong(detail: str) -> StartFailed:

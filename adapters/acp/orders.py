@@ -8,8 +8,10 @@ from pydantic import TypeAdapter
 
 from adapters.acp.failures import failure
 from adapters.acp.runtime import AcpRuntime
-from adapters.acp.spec import AgentSpec, Times, environment, secrets_in
+from adapters.acp.spec import AgentSpec, Times, secrets_in
+from adapters.acp.surroundings import environment_of
 from bridge.ids import SessionId
+from bridge.launching import Definition
 from bridge.ports.clock import Clock
 from bridge.ports.runtime import Launch, StartFailed
 from bridge.turn import FailureKind
@@ -44,23 +46,24 @@ class Orders:
     def embeds(self, agent: str) -> bool:
         return agent in self._agents and self._agents[agent].embed
 
-    def order(self, launch: Launch) -> Mapping[str, Any]:
-        spec = replace(self._spec(launch), env=self._environment(launch), env_pass=())
-        plain: Mapping[str, Any] = _ORDER.dump_python(Order(spec, self._tool_server, self._times), mode="json")
-        return plain
+    def definition(self, agent: str) -> Definition | None:
+        return self._agents[agent].definition if agent in self._agents else None
 
-    def secrets(self, launch: Launch) -> tuple[str, ...]:
-        return (*launch.secrets.values(), *secrets_in(self._environment(launch)))
-
-    def _environment(self, launch: Launch) -> dict[str, str]:
-        return environment(self._spec(launch), self._base)
-
-    def _spec(self, launch: Launch) -> AgentSpec:
+    def prepare(self, launch: Launch) -> tuple[Launch, Mapping[str, Any], tuple[str, ...]]:
+        """What is to be launched, the order for it as JSON, and what must be in no log. Blocks for a moment. Raises
+        `StartFailed`."""
         spec = self._agents.get(launch.agent)
         if spec is None:
             detail = f"No agent is configured under the name {launch.agent!r}."
             raise StartFailed(failure(FailureKind.CONFIG, detail))
-        return spec
+        if launch.definition is not None:
+            spec = spec.held_to(launch.definition)
+        env = environment_of(launch, spec, self._base)
+        bare = replace(spec, env=env, env_pass=(), hooks_env={}, safe_env={})
+        plain: Mapping[str, Any] = _ORDER.dump_python(Order(bare, self._tool_server, self._times), mode="json")
+        # All that its definition, its consent and its safety came to is in that environment.
+        launch = replace(launch, definition=None, options=replace(launch.options, hooks=False, safe=False))
+        return launch, plain, (*launch.secrets.values(), *secrets_in(env))
 
 
 def carried_out(order: Mapping[str, Any], clock: Clock, on_stderr: Callable[[SessionId, str], None]) -> AcpRuntime:

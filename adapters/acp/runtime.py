@@ -13,10 +13,12 @@ from pathlib import Path
 
 from adapters.acp.child import Child
 from adapters.acp.failures import failure
-from adapters.acp.spec import AgentSpec, Times, environment, secrets_in
+from adapters.acp.spec import AgentSpec, Times, secrets_in
+from adapters.acp.surroundings import environment_of
 from adapters.acp.tail import Tail
 from adapters.process import end
 from bridge.ids import SessionId
+from bridge.launching import Definition
 from bridge.ports.clock import Clock
 from bridge.ports.runtime import Agent, Execution, Launch, StartFailed
 from bridge.turn import FailureKind, Process
@@ -62,15 +64,20 @@ class AcpRuntime:
     def embeds(self, agent: str) -> bool:
         return agent in self._agents and self._agents[agent].embed
 
+    def definition(self, agent: str) -> Definition | None:
+        return self._agents[agent].definition if agent in self._agents else None
+
     async def start(self, launch: Launch, born: Callable[[Process], Awaitable[None]]) -> Agent:
         spec = self._agents.get(launch.agent)
         if spec is None:
             raise _wrong(f"No agent is configured under the name {launch.agent!r}.")
         launch = replace(launch, cwd=_directory(launch.cwd))
+        if launch.definition is not None:
+            spec = spec.held_to(launch.definition)
         await preload()
         from adapters.acp.opening import opened  # noqa: PLC0415
 
-        env = environment(spec, self._base)
+        env = await asyncio.to_thread(environment_of, launch, spec, self._base)
         on_stderr = self._on_stderr
         tail = Tail(
             (lambda line: on_stderr(launch.session, line)) if on_stderr else None,
@@ -82,7 +89,14 @@ class AcpRuntime:
             undo.callback(child.kill)
             await born(child.process)
             agent = await opened(
-                child, tail, spec, launch, tool_server=self._tool_server, times=self._times, clock=self._clock
+                child,
+                tail,
+                spec,
+                launch,
+                tool_server=self._tool_server,
+                env=env,
+                times=self._times,
+                clock=self._clock,
             )
             undo.pop_all()
         return agent

@@ -1,8 +1,10 @@
 """How an agent is started."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from bridge.launching import Definition
 
 _SECRET = re.compile(r"key|token|secret|passw", re.IGNORECASE)
 _PASSED = frozenset({"PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "SHELL", "TIELINE_HOME"})
@@ -11,7 +13,8 @@ _PASSED = frozenset({"PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "SHELL", 
 @dataclass(frozen=True, slots=True)
 class AgentSpec:
     """`env` is set for it, `env_pass` names what is passed from the bridge's environment. With `embed` it has
-    no tools and gets peer text in its prompts. `mode` is the ACP mode that its sessions are set to."""
+    no tools and gets peer text in its prompts. `mode` is the ACP mode that its sessions are set to, where they name
+    none. `hooks_env` is set for sessions that consent to the user's hooks, `safe_env` for those in safe mode."""
 
     name: str
     command: tuple[str, ...]
@@ -19,6 +22,36 @@ class AgentSpec:
     env_pass: tuple[str, ...] = ()
     embed: bool = False
     mode: str | None = None
+    hooks_env: Mapping[str, str] = field(default_factory=dict)
+    safe_env: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def definition(self) -> Definition:
+        return Definition(
+            agent=self.name,
+            command=self.command,
+            env=tuple(sorted(self.env)),
+            env_pass=tuple(sorted(self.env_pass)),
+            embed=self.embed,
+            hooks_env=tuple(sorted(self.hooks_env)),
+            safe_env=tuple(sorted(self.safe_env)),
+        )
+
+    def held_to(self, frozen: Definition) -> "AgentSpec":
+        """As it was defined then, with the values of now, and with nothing that it does not have now."""
+        return replace(
+            self,
+            command=frozen.command or self.command,
+            env=_named(self.env, frozen.env),
+            env_pass=tuple(name for name in self.env_pass if name in frozen.env_pass),
+            embed=self.embed and frozen.embed,
+            hooks_env=_named(self.hooks_env, frozen.hooks_env),
+            safe_env=self.safe_env,
+        )
+
+
+def _named(values: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    return {name: value for name, value in values.items() if name in names}
 
 
 @dataclass(frozen=True, slots=True)

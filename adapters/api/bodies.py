@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from bridge.launching import Options, Server
 from bridge.message import Intent
 from bridge.views import Send
 from policy.selectors import BadSelector, selector
@@ -61,12 +62,49 @@ class AskBody(Body):
         return Send(self.to, self.text, Intent.REQUEST, wake=True, in_reply_to=self.in_reply_to, key=self.key)
 
 
+class ServerBody(Body):
+    command: Annotated[list[Text], Field(min_length=1, max_length=100)]
+    env_pass: Annotated[list[Name], Field(max_length=100)] = []
+
+
+class OptionsBody(Body):
+    """What the session's agent is started with; what is left out is as the agent has it."""
+
+    model: Name | None = None
+    mode: Name | None = None
+    preamble: Text | None = None
+    servers: dict[Name, ServerBody] = {}
+    files: Annotated[list[Text], Field(max_length=100)] = []
+    hooks: bool = False
+    safe: bool = False
+    label: Name | None = None
+    fallback: Annotated[list[Name], Field(max_length=100)] = []
+
+    def as_options(self) -> Options:
+        servers = (Server(name, tuple(one.command), tuple(one.env_pass)) for name, one in sorted(self.servers.items()))
+        return Options(
+            model=self.model,
+            mode=self.mode,
+            preamble=self.preamble,
+            servers=tuple(servers),
+            files=tuple(self.files),
+            hooks=self.hooks,
+            safe=self.safe,
+            label=self.label,
+            fallback=tuple(self.fallback),
+        )
+
+
 class SessionBody(Body):
+    """With the same key the same again is the same session."""
+
     handle: Name
     agent: Name | None = None
     cwd: Annotated[Text, Field(max_length=4096)] | None = None
     place: Name | None = None
     title: Name | None = None
+    options: OptionsBody = OptionsBody()
+    key: Key | None = None
 
 
 class StopBody(Body):

@@ -9,6 +9,7 @@ from bridge.decision import Effect, Verb, Verdict
 from bridge.errors import Refused
 from bridge.grant import Scope
 from bridge.ids import SessionId
+from bridge.launching import Options
 from bridge.message import Origin
 from bridge.trace import Step
 from bridge.views import (
@@ -20,6 +21,7 @@ from bridge.views import (
     Mail,
     Receipt,
     RegimeView,
+    RenewedView,
     ResumedView,
     Send,
     SessionView,
@@ -87,16 +89,26 @@ class Exchange(Protocol):
     ) -> list[Mail]: ...
 
     async def sessions(
-        self, caller: Caller, active: bool, limit: int = 50, cursor: str | None = None
+        self, caller: Caller, active: bool, limit: int = 50, cursor: str | None = None, *, every: bool = False
     ) -> tuple[list[SessionView], str | None]: ...
 
     async def new_session(
-        self, caller: Caller, handle: str, agent: str | None, cwd: str | None, place: str | None, title: str | None
+        self,
+        caller: Caller,
+        handle: str,
+        agent: str | None,
+        cwd: str | None,
+        place: str | None,
+        title: str | None,
+        options: Options,
+        key: str | None,
     ) -> SessionView: ...
 
     async def stop(self, caller: Caller, session: str, everything: bool) -> tuple[bool, int]: ...
 
     async def resume(self, caller: Caller, session: str) -> ResumedView: ...
+
+    async def renew(self, caller: Caller, session: str) -> RenewedView: ...
 
     async def trace(self, caller: Caller, ident: str) -> list[Step]: ...
 

@@ -14,6 +14,7 @@ from adapters.api.shown import (
     InboxShown,
     MadeShown,
     ReceiptShown,
+    RenewedShown,
     ResumedShown,
     SessionShown,
     SessionsShown,
@@ -39,20 +40,23 @@ async def sessions(
     exchange: ExchangeOf,
     by: CallerOf,
     active: bool = False,
+    every: Annotated[bool, Query(alias="all")] = False,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: Annotated[str | None, Query(max_length=300)] = None,
 ) -> SessionsShown:
-    """The sessions that the caller may see, a page at a time."""
-    page, following = await exchange.sessions(by, active, limit, cursor)
+    """The sessions that the caller may see, a page at a time. People get those labelled `oneshot`, `tool` or `cron`
+    with `all` only."""
+    page, following = await exchange.sessions(by, active, limit, cursor, every=every)
     return SessionsShown(sessions=[SessionShown.model_validate(one) for one in page], next_cursor=following)
 
 
 @router.post("/sessions")
 async def new_session(exchange: ExchangeOf, by: CallerOf, body: SessionBody) -> MadeShown:
     """Makes a session. `waits_for` names the place where an operator must accept it first."""
-    return MadeShown.model_validate(
-        await exchange.new_session(by, body.handle, body.agent, body.cwd, body.place, body.title)
+    made = await exchange.new_session(
+        by, body.handle, body.agent, body.cwd, body.place, body.title, body.options.as_options(), body.key
     )
+    return MadeShown.model_validate(made)
 
 
 @router.post("/sessions/{name:path}/stop")
@@ -67,6 +71,13 @@ async def resume(exchange: ExchangeOf, by: CallerOf, name: str) -> ResumedShown:
     """Lets a session that was stopped or is paused take work again. `waits_for` names the place where an operator must
     accept that first."""
     return ResumedShown.model_validate(await exchange.resume(by, name))
+
+
+@router.post("/sessions/{name:path}/renew")
+async def renew(exchange: ExchangeOf, by: CallerOf, name: str) -> RenewedShown:
+    """Gives a session a fresh context, with the settings of now. `waits_for` names the place where an operator must
+    accept that first."""
+    return RenewedShown.model_validate(await exchange.renew(by, name))
 
 
 @router.post("/send")

@@ -87,6 +87,9 @@ class SessionShown(Shown):
     unsettled: int
     reachable: str
     busy: str
+    agent: str | None
+    label: str | None
+    outdated: bool
 
 
 class MadeShown(SessionShown):
@@ -111,6 +114,13 @@ class ResumedShown(Shown):
     """Whether anything had held the session back that does not any more."""
 
     resumed: bool
+    waits_for: list[str]
+
+
+class RenewedShown(Shown):
+    """How many requests that the session had read closed as failed."""
+
+    failed: int
     waits_for: list[str]
 
 
@@ -145,6 +155,7 @@ class StatusShown(Shown):
     oldest_queued_s: float | None
     paused_by: str | None
     file: str
+    outdated: int
     nodes: list[Any] = []
 
 

@@ -3,6 +3,7 @@
 import argparse
 import os
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from adapters.cli import exits, reading
@@ -10,6 +11,7 @@ from adapters.cli.connection import Connection, Dropped, NoBridge, quoted, utf8
 from adapters.cli.output import columns, note, record, say
 from adapters.cli.plain import one_line
 from adapters.cli.text import text_of
+from bridge.errors import Code, Refused
 
 _POLL_S = 0.05
 
@@ -37,7 +39,10 @@ def sessions(bridge: Connection, options: argparse.Namespace) -> int:
     active = "true" if options.active else "false"
     cursor: str | None = ""
     while cursor is not None:
-        page = bridge.get(f"/v1/sessions?active={active}&limit=200" + (f"&cursor={quoted(cursor)}" if cursor else ""))
+        every = "&all=true" if options.all else ""
+        page = bridge.get(
+            f"/v1/sessions?active={active}&limit=200{every}" + (f"&cursor={quoted(cursor)}" if cursor else "")
+        )
         found += page["sessions"]
         cursor = page["next_cursor"]
     if options.json:
@@ -51,15 +56,30 @@ def sessions(bridge: Connection, options: argparse.Namespace) -> int:
 
 
 def new_session(bridge: Connection, options: argparse.Namespace) -> int:
-    wanted = {
+    wanted: dict[str, Any] = {
         "handle": options.handle,
         "agent": options.agent,
         "cwd": None if options.cwd is None else _directory(options.cwd),
         "place": options.place,
         "title": options.title,
+        "key": options.key,
     }
-    for value in wanted.values():
+    started_with = {
+        "model": options.model,
+        "mode": options.mode,
+        "preamble": None if options.preamble is None else text_of(options.preamble),
+        "servers": {name: {"command": command} for name, command in options.servers},
+        "files": options.files,
+        "hooks": options.hooks,
+        "safe": options.safe,
+        "label": options.label,
+        "fallback": options.fallback,
+    }
+    if len(started_with["servers"]) < len(options.servers):
+        raise Refused(Code.INVALID_REQUEST, "a server is named twice", remedy="Give each a name of its own.")
+    for value in (*wanted.values(), *_texts(started_with)):
         utf8(value or "")
+    wanted["options"] = {name: value for name, value in started_with.items() if value}
     made = bridge.post("/v1/sessions", wanted)
     if options.json:
         record(made)
@@ -72,7 +92,8 @@ def new_session(bridge: Connection, options: argparse.Namespace) -> int:
 
 
 def session(bridge: Connection, options: argparse.Namespace) -> int:
-    return {"new": new_session, "stop": stop, "resume": resume}[options.action](bridge, options)
+    actions = {"new": new_session, "stop": stop, "resume": resume, "renew": renew}
+    return actions[options.action](bridge, options)
 
 
 def stop(bridge: Connection, options: argparse.Namespace) -> int:
@@ -94,6 +115,18 @@ def resume(bridge: Connection, options: argparse.Namespace) -> int:
         say(f"{options.handle} waits for an operator at {done['waits_for'][0]}")
     else:
         say(f"{options.handle} {'takes work again' if done['resumed'] else 'was not stopped'}")
+    return exits.OK
+
+
+def renew(bridge: Connection, options: argparse.Namespace) -> int:
+    done = bridge.post(f"/v1/sessions/{quoted(options.handle)}/renew", {})
+    if options.json:
+        record(done)
+    elif done["waits_for"]:
+        say(f"{options.handle} waits for an operator at {done['waits_for'][0]}")
+    else:
+        failed = f"; closed as failed: {done['failed']} that it had read" if done["failed"] else ""
+        say(f"{options.handle} begins afresh, with the settings of now{failed}")
     return exits.OK
 
 
@@ -145,6 +178,14 @@ def trace(bridge: Connection, options: argparse.Namespace) -> int:
     say(f"since {steps[0]['at']}")
     columns(list(reading.trace(steps)))
     return exits.OK
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in [*value, *value.values()] if isinstance(value, dict) else value:
+            yield from _texts(one)
 
 
 def _directory(path: str) -> str:

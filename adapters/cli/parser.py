@@ -77,20 +77,9 @@ def build() -> argparse.ArgumentParser:
 
     sessions = command("sessions", "the sessions that you can reach", speaks=True)
     sessions.add_argument("--active", action="store_true", help="only those that are live")
+    sessions.add_argument("--all", action="store_true", help="those labelled oneshot, tool or cron, too")
 
-    session = _group("session", "make, stop or resume a session", commands)
-    actions = session.add_subparsers(metavar="ACTION", dest="action", required=True)
-    new = _action("new", "make a session", actions)
-    new.add_argument("handle", metavar="HANDLE", help="its name for ever: a-z, 0-9 and -")
-    new.add_argument("--agent", metavar="A", help="the agent that runs it, as your settings name it")
-    new.add_argument("--cwd", metavar="D", help="its working directory")
-    new.add_argument("--place", metavar="P", help="where its people are, e.g. telegram:-1001234/42")
-    new.add_argument("--title", metavar="T", help="its name for people")
-    stop = _action("stop", "end its running turn, and let peers wait", actions)
-    resume = _action("resume", "let it take work again after a stop or a pause", actions)
-    for one in (stop, resume):
-        one.add_argument("handle", metavar="HANDLE", help="its handle or id")
-    stop.add_argument("--all", action="store_true", help="cancel what is queued, too")
+    _sessions(commands)
 
     send = command("send", "send a message; it is delivered later if need be", speaks=True)
     _message(send)
@@ -119,6 +108,72 @@ def build() -> argparse.ArgumentParser:
     _oversight(commands)
     command("mcp", "the bridge's tools for an agent, over stdin and stdout")
     return parser
+
+
+def _sessions(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    session = _group("session", "make, stop, resume or renew a session", commands)
+    actions = session.add_subparsers(metavar="ACTION", dest="action", required=True)
+    new = _action("new", "make a session", actions)
+    new.add_argument("handle", metavar="HANDLE", help="its name for ever: a-z, 0-9 and -")
+    new.add_argument("--agent", metavar="A", help="the agent that runs it, as your settings name it")
+    new.add_argument("--cwd", metavar="D", help="its working directory")
+    new.add_argument("--place", metavar="P", help="where its people are, e.g. telegram:-1001234/42")
+    new.add_argument("--title", metavar="T", help="its name for people")
+    new.add_argument("--key", metavar="K", help="with the same key again, it is the same session")
+    _options(new)
+    stop = _action("stop", "end its running turn, and let peers wait", actions)
+    resume = _action("resume", "let it take work again after a stop or a pause", actions)
+    renew = _action("renew", "give it a fresh context, and the settings of now", actions)
+    for one in (stop, resume, renew):
+        one.add_argument("handle", metavar="HANDLE", help="its handle or id")
+    stop.add_argument("--all", action="store_true", help="cancel what is queued, too")
+
+
+def _server(text: str) -> tuple[str, list[str]]:
+    import shlex  # noqa: PLC0415 - few commands name a server
+
+    name, given, command = text.partition("=")
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = []
+    if not given or not words:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no server: write name=command")
+    return name, words
+
+
+def _options(new: argparse.ArgumentParser) -> None:
+    """What the agent of a new session is started with."""
+    new.add_argument("--model", metavar="M", help="the model, as its agent calls it")
+    new.add_argument("--mode", metavar="M", help="the mode, as its agent calls it")
+    new.add_argument("--preamble", metavar="TEXT", help="what its agent is told first; - reads stdin")
+    new.add_argument(
+        "--server",
+        dest="servers",
+        metavar="NAME=COMMAND",
+        type=_server,
+        action="append",
+        default=[],
+        help="an MCP server for its agent (may be repeated)",
+    )
+    new.add_argument(
+        "--file",
+        dest="files",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="a file within its directory that its agent is given first (may be repeated)",
+    )
+    new.add_argument("--hooks", action="store_true", help="let the hooks that you have set up for its agent run")
+    new.add_argument("--safe", action="store_true", help="nothing of your own configuration")
+    new.add_argument("--label", metavar="L", help="what made it; oneshot, tool and cron are hidden from lists")
+    new.add_argument(
+        "--fallback",
+        metavar="A",
+        action="append",
+        default=[],
+        help="an agent that answers while its own is at a limit (may be repeated)",
+    )
 
 
 def _group(name: str, summary: str, of: "argparse._SubParsersAction[_Parser]") -> _Parser:

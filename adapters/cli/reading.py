@@ -42,10 +42,14 @@ def status(found: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("profile", found["profile"]),
         ("store", found["store"]),
         ("telegram", _telegram(found["telegram"])),
-        ("sessions", f"{found['sessions']}"),
+        ("sessions", f"{found['sessions']}" + _outdated(found.get("outdated", 0))),
         ("turns", f"{found['turns']} running"),
         ("queued", f"{found['queued']}" + ("" if waiting is None else f", the oldest for {lasted(waiting)}")),
     ]
+
+
+def _outdated(count: int) -> str:
+    return f", {count} of them on older settings until /new or: tieline session renew" if count else ""
 
 
 def _telegram(health: Mapping[str, Any] | None) -> str:

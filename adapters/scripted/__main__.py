@@ -10,7 +10,7 @@ from adapters.scripted.persona import Persona
 from adapters.scripted.turn import asleep_forever
 from adapters.scripted.wire import Wire
 
-_OPTIONS = ("persona", "state", "unknown", "load", "replay", "record", "stubborn")
+_OPTIONS = ("persona", "state", "unknown", "load", "replay", "models", "record", "stubborn")
 
 
 def options(arguments: list[str]) -> dict[str, str]:
@@ -34,6 +34,7 @@ def main() -> None:
         empty_unknown=chosen["unknown"] == "empty",
         loads=chosen["load"] != "no",
         replay=chosen["replay"],
+        models=chosen["models"],
     )
     agent.serve(sys.stdin.buffer)
     if chosen["stubborn"]:

@@ -34,6 +34,7 @@ class ScriptedAgent:
         empty_unknown: bool,
         loads: bool,
         replay: str,
+        models: str = "",
     ) -> None:
         self._wire = wire
         self._histories = histories
@@ -41,6 +42,8 @@ class ScriptedAgent:
         self._empty_unknown = empty_unknown
         self._loads = loads
         self._replay = replay
+        self._models = [model for model in models.split(",") if model]
+        self._model = self._models[0] if self._models else ""
         self._contexts: dict[str, Context] = {}
         self._turns: dict[str, Turn] = {}
 
@@ -85,10 +88,27 @@ class ScriptedAgent:
         if method == "session/new":
             session = self._histories.new()
             self._open(session, params)
-            return {"sessionId": session, "modes": _MODES}
+            return {"sessionId": session, **self._offer()}
         if method == "session/set_mode":
             return {}
+        if method == "session/set_config_option" and params.get("value") in self._models:
+            self._model = params["value"]
+            return {"configOptions": self._offer()["configOptions"]}
         raise Failed(_METHOD_NOT_FOUND, f"Method not found: {method}")
+
+    def _offer(self) -> Frame:
+        if not self._models:
+            return {"modes": _MODES}
+        models = [{"value": model, "name": model.title()} for model in self._models]
+        option = {
+            "id": "model",
+            "name": "Model",
+            "category": "model",
+            "type": "select",
+            "currentValue": self._model,
+            "options": models,
+        }
+        return {"modes": _MODES, "configOptions": [option]}
 
     def _load(self, request: object, params: "dict[str, Any]") -> None:
         session = params["sessionId"]
@@ -99,7 +119,7 @@ class ScriptedAgent:
         if history is None or self._replay == "nothing":
             history, result = [], {}
         else:
-            result = {"modes": _MODES}
+            result = self._offer()
         answer: Frame = {"id": request, "result": result}
         if self._replay == "late":
             self._wire.send(answer)
@@ -143,7 +163,7 @@ class ScriptedAgent:
     def _run(self, turn: Turn, blocks: "list[dict[str, Any]]") -> Frame:
         texts = [block["resource"]["text"] if block["type"] == "resource" else block["text"] for block in blocks]
         prompt = "\n".join(texts)
-        turn.values.update(prompt=prompt, turn=_count(turn.values["turn"]) + 1)
+        turn.values.update(prompt=prompt, model=self._model, turn=_count(turn.values["turn"]) + 1)
         self._histories.add(turn.context.session, chunk("user_message_chunk", prompt))
         try:
             for block, text in zip(blocks, texts, strict=True):

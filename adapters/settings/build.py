@@ -14,12 +14,13 @@ from adapters.settings.model import (
     TelegramSettings,
     WebSettings,
 )
-from adapters.settings.presets import PRESETS
+from adapters.settings.presets import HOOKS_ENV, PRESETS, SAFE_ENV
 from adapters.settings.schema import AgentTable, File, RuleTable, SessionTable, TelegramTable
 from adapters.settings.sources import Sources
 from adapters.settings.zone import machine_zone
 from bridge.decision import Effect, Verb
 from bridge.ids import Place, session_id
+from bridge.launching import Options, Server
 from bridge.limits import Limits
 from bridge.session import Declared, Habits, Kind
 from policy.rules import Rule
@@ -63,7 +64,13 @@ def _agent(name: str, table: AgentTable) -> AgentSettings:
         env=dict(table.env),
         env_pass=tuple(table.env_pass),
         peer_text=PeerText(table.peer_text),
+        hooks_env=hooks_env(table),
+        safe_env=dict(SAFE_ENV.get(table.preset or "", {}) if table.safe_env is None else table.safe_env),
     )
+
+
+def hooks_env(table: AgentTable) -> Mapping[str, str]:
+    return dict(HOOKS_ENV.get(table.preset or "", {}) if table.hooks_env is None else table.hooks_env)
 
 
 def _session(profile: str, handle: str, table: SessionTable, environ: Mapping[str, str]) -> Declared:
@@ -77,6 +84,23 @@ def _session(profile: str, handle: str, table: SessionTable, environ: Mapping[st
         tags=tuple(table.tags),
         places=tuple(Place(place) for place in table.places),
         habits=_habits(table, environ),
+        options=options(table),
+    )
+
+
+def options(table: SessionTable) -> Options:
+    return Options(
+        model=table.model,
+        mode=table.mode,
+        preamble=table.preamble,
+        servers=tuple(
+            Server(name, tuple(one.command), tuple(one.env_pass)) for name, one in sorted(table.servers.items())
+        ),
+        files=tuple(table.files),
+        hooks=table.hooks,
+        safe=table.safe,
+        label=table.label,
+        fallback=tuple(table.fallback),
     )
 
 

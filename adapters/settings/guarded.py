@@ -2,12 +2,14 @@
 
 import shlex
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
+from adapters.settings.launch_widening import gained, kept_to
 from adapters.settings.model import AgentSettings, Settings, TelegramSettings
 from adapters.settings.surroundings import Surroundings, held_to, surroundings, wider
 from bridge.decision import Effect, Verb
+from bridge.launching import Options, options_from
 from bridge.session import Declared, Kind, PeerTools
 from policy.rules import Rule
 from policy.selectors import Selector
@@ -20,8 +22,8 @@ _T = TypeVar("_T")
 class Guarded:
     """`base_url` is None without Telegram. `commands` and `surroundings` are those of the agents, by their names, and
     `agents` the names of those that sessions have; `peer_tools` and `peer_modes` are those of the sessions that have
-    others than the default, by their ids. `labels` are those by which rules may name a session (`tag:office`,
-    `kind:chat`)."""
+    others than the default, by their ids, and so are `launches`, what their agents are started with. `labels` are those
+    by which rules may name a session (`tag:office`, `kind:chat`)."""
 
     rules: tuple[Rule, ...]
     operators: frozenset[int]
@@ -34,6 +36,7 @@ class Guarded:
     labels: Mapping[str, frozenset[str]] = field(default_factory=dict)
     surroundings: Mapping[str, Surroundings] = field(default_factory=dict)
     agents: Mapping[str, str] = field(default_factory=dict)
+    launches: Mapping[str, Options] = field(default_factory=dict)
     confirm_in_chat: bool = True
 
     def remembering(self, earlier: "Guarded") -> "Guarded":
@@ -48,6 +51,7 @@ class Guarded:
             peer_modes=with_absent(self.peer_modes, earlier.peer_modes),
             labels=with_absent(self.labels, earlier.labels),
             agents=with_absent(self.agents, earlier.agents),
+            launches=with_absent(self.launches, earlier.launches),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -64,6 +68,7 @@ class Guarded:
             "labels": {session: sorted(labels) for session, labels in sorted(self.labels.items())},
             "surroundings": {name: one.to_json() for name, one in sorted(self.surroundings.items())},
             "agents": dict(sorted(self.agents.items())),
+            "launches": {session: asdict(one) for session, one in sorted(self.launches.items())},
             "confirm_in_chat": self.confirm_in_chat,
         }
 
@@ -81,6 +86,7 @@ class Guarded:
             labels={session: frozenset(labels) for session, labels in copy["labels"].items()},
             surroundings={name: Surroundings.from_json(one) for name, one in copy.get("surroundings", {}).items()},
             agents=copy.get("agents", {}),
+            launches={session: options_from(one) for session, one in copy.get("launches", {}).items()},
             confirm_in_chat=copy["confirm_in_chat"],
         )
 
@@ -101,6 +107,7 @@ def guarded(settings: Settings) -> Guarded:
         labels={one.id: _labels(one) for one in settings.sessions},
         surroundings={name: surroundings(agent) for name, agent in settings.agents.items()},
         agents={one.id: one.agent for one in settings.sessions if one.agent is not None},
+        launches={one.id: one.options for one in settings.sessions if one.options != Options()},
         confirm_in_chat=settings.confirm_in_chat,
     )
 
@@ -113,6 +120,7 @@ def widening(accepted: Guarded, wanted: Guarded, granted: Collection[str] = ()) 
         *_connection(accepted, wanted),
         *_commands(accepted, wanted),
         *_behind_peers(accepted, wanted),
+        *_launched(accepted, wanted),
         *_labelled(accepted, wanted, granted),
         *_confirmed(accepted, wanted),
         *widened(accepted.rules, wanted.rules),
@@ -121,12 +129,13 @@ def widening(accepted: Guarded, wanted: Guarded, granted: Collection[str] = ()) 
 
 def restricted(settings: Settings, accepted: Guarded) -> Settings:
     """The settings, narrowed to what was accepted. An agent whose command was not is left out: its sessions say that
-    it cannot run. The rules are as they are, for two policies at once do the same for them."""
+    it cannot run. So is a new session that would be started with what was not: without it, it might do more. The rules
+    are as they are, for two policies at once do the same for them."""
     return replace(
         settings,
         telegram=_restricted(settings.telegram, accepted) if settings.telegram else None,
         agents=dict(_held_agents(settings, accepted)),
-        sessions=tuple(_held_to(one, accepted) for one in settings.sessions),
+        sessions=tuple(_held_to(one, accepted) for one in settings.sessions if not _waits_whole(one, accepted)),
         confirm_in_chat=settings.confirm_in_chat or accepted.confirm_in_chat,
     )
 
@@ -139,6 +148,10 @@ def _held_agents(settings: Settings, accepted: Guarded) -> Iterator[tuple[str, A
             yield name, replace(held, command=accepted.commands[name])
 
 
+def _waits_whole(session: Declared, accepted: Guarded) -> bool:
+    return session.id not in accepted.labels and any(gained(Options(), session.options))
+
+
 def _held_to(session: Declared, accepted: Guarded) -> Declared:
     """A new session has no label yet by which a rule could name it, but for its kind."""
     labels = accepted.labels.get(session.id, frozenset())
@@ -149,6 +162,7 @@ def _held_to(session: Declared, accepted: Guarded) -> Declared:
         kind=next((Kind(one.partition(":")[2]) for one in labels if one.startswith("kind:")), session.kind),
         project=project,
         tags=tuple(sorted(one.partition(":")[2] for one in labels if one.startswith("tag:"))),
+        options=kept_to(accepted.launches.get(session.id, Options()), session.options),
         habits=replace(
             session.habits,
             peer_tools=min(session.habits.peer_tools, _tools(accepted, session.id), key=_GENEROSITY.index),
@@ -217,6 +231,12 @@ def _behind_peers(accepted: Guarded, wanted: Guarded) -> Iterator[str]:
     for session, mode in accepted.peer_modes.items():
         if wanted.peer_modes.get(session) != mode:
             yield f"{session}: peer_mode is {wanted.peer_modes.get(session, 'none')} instead of {mode}"
+
+
+def _launched(accepted: Guarded, wanted: Guarded) -> Iterator[str]:
+    for session in sorted({*accepted.launches, *wanted.launches} & {*wanted.labels}):
+        earlier, now = (guarded.launches.get(session, Options()) for guarded in (accepted, wanted))
+        yield from (f"{session}: {line}" for line in gained(earlier, now))
 
 
 def _labels(session: Declared) -> frozenset[str]:

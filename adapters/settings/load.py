@@ -10,6 +10,7 @@ from adapters.settings.build import built
 from adapters.settings.checks import problems_between
 from adapters.settings.explain import problems_of
 from adapters.settings.home import SETTINGS_FILE, prepare
+from adapters.settings.launch_checks import launch_problems
 from adapters.settings.model import Settings
 from adapters.settings.problems import Problem, SettingsError
 from adapters.settings.schema import File
@@ -55,6 +56,8 @@ def _built(sources: Sources, home: Path, environ: Mapping[str, str], token: str 
     file = _validated(sources)
     problems = [*(problems_of(file, sources) if isinstance(file, ValidationError) else ()), *problems_between(sources)]
     problems.extend(zone_problems(sources, environ))
+    if isinstance(file, File):
+        problems.extend(launch_problems(file, sources))
     if isinstance(token, Problem):
         problems.append(token)
     if problems or isinstance(file, ValidationError) or isinstance(token, Problem):

@@ -47,7 +47,8 @@ class WebSettings:
 class AgentSettings:
     """How an agent is started: `command` is run as it is, without a shell.
 
-    `env` is set for it, `env_pass` names what is passed on from the bridge's environment; nothing else is.
+    `env` is set for it, `env_pass` names what is passed on from the bridge's environment; nothing else is. `hooks_env`
+    is set where a session consents to hooks, `safe_env` in safe mode.
     """
 
     name: str
@@ -55,6 +56,8 @@ class AgentSettings:
     env: Mapping[str, str] = field(repr=False)
     env_pass: tuple[str, ...]
     peer_text: PeerText
+    hooks_env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    safe_env: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

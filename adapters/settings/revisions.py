@@ -74,7 +74,7 @@ class Revisions:
         if self._view.settings.telegram is not None:
             self._narrow(self._view.settings.telegram)
         await self._settle(anyway=True)
-        await self._exchange.redeclare(self._view.settings.sessions)
+        await self._exchange.redeclare(self._view.settings.sessions, file.agents)
         later = list(_later(self._running, file))
         also = f"; {', '.join(later)} from the next start" if later else ""
         log.info("tieline.toml was read again, and holds: rules, sessions and places now%s", also)

@@ -205,6 +205,13 @@ class AgentTable(Table):
     peer_text: Annotated[str, _one_of("way", PeerText)] = PeerText.PULL
     env: dict[Variable, str] = {}
     env_pass: Annotated[list[Variable], BeforeValidator(_listed)] = []
+    hooks_env: dict[Variable, str] | None = None
+    safe_env: dict[Variable, str] | None = None
+
+
+class ServerTable(Table):
+    command: Annotated[list[Text], Field(min_length=1)]
+    env_pass: Annotated[list[Variable], BeforeValidator(_listed)] = []
 
 
 class SessionTable(Table):
@@ -224,6 +231,15 @@ class SessionTable(Table):
     hidden: Truth = False
     quiet: Annotated[tuple[Annotated[str, AfterValidator(_hours)], ...], BeforeValidator(_listed)] = ()
     timezone: Text | None = None
+    model: Text | None = None
+    mode: Text | None = None
+    preamble: str | None = None
+    servers: dict[Name, ServerTable] = {}
+    files: Texts = []
+    hooks: Truth = False
+    safe: Truth = False
+    label: Name | None = None
+    fallback: Texts = []
     places: Annotated[list[Annotated[str, AfterValidator(_place)]], BeforeValidator(_listed)] = []
 
 

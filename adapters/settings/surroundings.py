@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from adapters.settings.model import AgentSettings, PeerText
+from adapters.settings.presets import HOOKS_ENV, SAFE_ENV
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,15 @@ class Surroundings:
 
 
 def surroundings(agent: AgentSettings) -> Surroundings:
+    # What a preset brings is the bridge's own, and no news of the file's.
+    hooks = agent.hooks_env if agent.hooks_env not in HOOKS_ENV.values() else {}
+    safe = agent.safe_env if agent.safe_env not in SAFE_ENV.values() else {}
+    said: dict[str, object] = dict(sorted(agent.env.items()))
+    if hooks or safe:
+        said = {"env": said, "hooks_env": sorted(hooks.items()), "safe_env": sorted(safe.items())}
     return Surroundings(
-        env=sha256(json.dumps(dict(sorted(agent.env.items()))).encode("utf-8", "surrogatepass")).hexdigest(),
-        variables=tuple(sorted(agent.env)),
+        env=sha256(json.dumps(said).encode("utf-8", "surrogatepass")).hexdigest(),
+        variables=tuple(sorted({*agent.env, *hooks, *safe})),
         env_pass=frozenset(agent.env_pass),
         embeds=agent.peer_text is PeerText.EMBED,
     )

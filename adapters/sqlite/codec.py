@@ -105,6 +105,9 @@ def _column(hint: Any) -> _Part | None:
     read = _plain(hint)
     if not _nested(hint):
         return read
+    if dataclasses.is_dataclass(_bare(hint)[0]):
+        # Frozen, and of most there are few different ones.
+        return lru_cache(maxsize=1024)(lambda text: None if text is None else (read or _same)(json.loads(text)))
     return lambda text: None if text is None else (read or _same)(json.loads(text))
 
 
@@ -118,8 +121,15 @@ def _plain(hint: Any) -> _Part | None:
         return lambda value: _expect(dict, value)
     if dataclasses.is_dataclass(kind):
         of = {name: _plain(part) or _same for name, part in get_type_hints(kind).items()}
+        newer = {one.name for one in dataclasses.fields(kind) if one.default is not dataclasses.MISSING}
         make: Callable[..., Any] = kind  # type: ignore[assignment]
-        return lambda values: make(**{name: read(values[name]) for name, read in of.items()})
+
+        def made(values: Any) -> Any:
+            """What an older Tieline did not write has its default."""
+            given = {name: of[name] for name in of if name in values or name not in newer}
+            return make(**{name: read(values[name]) for name, read in given.items()})
+
+        return made
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         members: dict[str | None, Any] = {member.value: member for member in kind}
         return (members | {None: None}).__getitem__ if optional else members.__getitem__

@@ -11,6 +11,7 @@ from adapters.settings.home import LOCK
 from adapters.sqlite.lock import holder_of
 from adapters.upkeep.finding import Finding, fail, ok, warn
 from bridge.errors import Refused
+from bridge.wording import counted
 
 _PATIENCE_S = 5.0
 _SKEW_S = 60
@@ -43,6 +44,9 @@ def _answering(status: Mapping[str, Any], version: str) -> Iterator[Finding]:
     if told := FILE.get(status["file"]):
         remedy = "tieline policy explain FROM TO tells what holds; accept, take back or mend what the file says."
         yield warn("file", told, remedy)
+    if count := status.get("outdated"):
+        text = f"{counted(count, 'session')} on older settings (tieline sessions --json: outdated)"
+        yield warn("sessions", text, "/new there, or tieline session renew, gives a fresh context with those of now.")
     telegram = status["telegram"]
     if telegram is not None and not telegram["ok"]:
         yield warn("telegram", str(telegram.get("error")), "It goes on by itself once that is set right.")

@@ -116,7 +116,14 @@ class Host:
 
     def _ready(self, agent: Agent) -> Ready:
         return Ready(
-            agent.process, agent.alias, agent.context, self._launch.seal, agent.history, self._left, agent.alive
+            agent.process,
+            agent.alias,
+            agent.context,
+            self._launch.seal,
+            agent.history,
+            self._left,
+            tuple(agent.opening),
+            agent.alive,
         )
 
     async def _born(self, process: Process) -> None:

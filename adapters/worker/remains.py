@@ -29,6 +29,7 @@ class Remains:
 
     alive = False
     left: Sequence[Left] = ()
+    opening: Sequence[str] = ()
 
     def __init__(self, ready: Ready, found: Found, forgotten: Callable[[], None]) -> None:
         self._ready = ready

@@ -51,6 +51,7 @@ class RemoteAgent:
         self._alive = ready.alive
         self._history = ready.history
         self._alias = ready.alias
+        self._opening: Sequence[str] = ready.opening
         self._execution = running
         self._working = running is not None
         self._told = 0
@@ -89,6 +90,10 @@ class RemoteAgent:
         return () if self._prompted else self._ready.left
 
     @property
+    def opening(self) -> Sequence[str]:
+        return list(self._opening)
+
+    @property
     def alive(self) -> bool:
         if not self._alive or self._closing is not None or self._ended.is_set():
             return False
@@ -103,11 +108,16 @@ class RemoteAgent:
             prompt = replace(prompt, execution=Execution(TurnId(self._name()), 1))
         self._execution = prompt.execution
         self._prompted = True
-        earlier, self._history = self._history, History((*self._history.prompts, digest(prompt.parts)))
+        earlier, self._history = (
+            self._history,
+            History((*self._history.prompts, digest([*self._opening, *prompt.parts]))),
+        )
         self._told = 0
         done = await self._followed(listener, {"do": "prompt", "prompt": as_json(prompt)})
         if not done.prompted:
             self._history = earlier
+        elif done.result.failure is None:
+            self._opening = ()
         return done.result
 
     async def rejoin(self, listener: Listener, after: int) -> Result | None:

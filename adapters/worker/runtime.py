@@ -24,6 +24,7 @@ from adapters.worker.starting import Starting, ended, of
 from adapters.worker.targets import refusal
 from adapters.worker.terms import Claim, Header, Ready, Start, scope_of
 from bridge.ids import TurnId
+from bridge.launching import Definition
 from bridge.ports.runtime import Agent, Execution, Launch, Listener, Result, StartFailed
 from bridge.turn import Failure, FailureKind, Process
 
@@ -40,12 +41,11 @@ class Orders(Protocol):
 
     def embeds(self, agent: str) -> bool: ...
 
-    def order(self, launch: Launch) -> Mapping[str, Any]:
-        """As JSON. Raises `StartFailed` for an agent that nobody knows."""
-        ...
+    def definition(self, agent: str) -> Definition | None: ...
 
-    def secrets(self, launch: Launch) -> tuple[str, ...]:
-        """What must be in no log."""
+    def prepare(self, launch: Launch) -> tuple[Launch, Mapping[str, Any], tuple[str, ...]]:
+        """What is to be launched, the order for it as JSON, and what must be in no log. Blocks for a moment. Raises
+        `StartFailed`."""
         ...
 
 
@@ -86,8 +86,11 @@ class WorkerRuntime:
     def embeds(self, agent: str) -> bool:
         return self._orders.embeds(agent)
 
+    def definition(self, agent: str) -> Definition | None:
+        return self._orders.definition(agent)
+
     async def start(self, launch: Launch, born: Callable[[Process], Awaitable[None]]) -> Agent:
-        order = self._orders.order(launch)
+        launch, order, secrets = await asyncio.to_thread(self._orders.prepare, launch)
         try:
             connection, worker = await self._nursery.worker()
         except NoWorker as error:
@@ -100,7 +103,7 @@ class WorkerRuntime:
             order=order,
             grace_s=self._terms.grace_s,
             log=str(self._log_file),
-            hidden=self._orders.secrets(launch),
+            hidden=secrets,
         )
         starting = Starting(link, worker)
         try:

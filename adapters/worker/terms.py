@@ -33,6 +33,7 @@ class Ready:
     seal: str
     history: History = field(default_factory=History)
     left: tuple[Left, ...] = ()
+    opening: tuple[str, ...] = ()
     alive: bool = True
 
 

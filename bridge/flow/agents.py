@@ -4,12 +4,13 @@ import asyncio
 import hashlib
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from bridge.flow.ledger import Ledger
 from bridge.ids import SessionId
+from bridge.launching import Definition
 from bridge.ports.runtime import Agent, Execution, Launch, Runtime, StartFailed
 from bridge.session import Session
 from bridge.turn import Failure, FailureKind, Process, Turn
@@ -21,9 +22,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Running:
-    """`ended` is there once it is being closed, and is set once it is gone."""
+    """`started_with` is what the session said of it then. `ended` is there once it is being closed, and is set once it
+    is gone."""
 
     agent: Agent
+    started_with: object
     digest: str
     idle: asyncio.Task[None] | None = field(default=None)
     ended: asyncio.Event | None = field(default=None)
@@ -39,6 +42,7 @@ class Agents:
         self._processes: dict[SessionId, Process] = {}
         self._tokens: dict[str, SessionId] = {}
         self._connections: Counter[str] = Counter()
+        self._permitted: Collection[str] | None = None
 
     async def ready(
         self, session: Session, born: Callable[[Process], Awaitable[None]], *, to_show: bool = False
@@ -46,45 +50,49 @@ class Agents:
         """The session's agent, started or resumed where it does not run; no two of one session are there at once.
         Raises `StartFailed`. A new process is given to `born` before it can act. `to_show` is as in `Launch`."""
         running = self._running.get(session.id)
+        name = session.answers
+        known = name is not None and self.configured(name)
         if running is not None:
             if running.idle is not None and running.ended is None:
                 running.idle.cancel()
                 running.idle = None
-            if running.agent.alive and running.ended is None:
+            same = known and running.started_with == _start(session)
+            if same and running.agent.alive and running.ended is None:
                 return running.agent
             await self.retire(session.id)
-        if session.agent is None or not self._runtime.knows(session.agent):
-            unknown = f"no agent named {session.agent!r} is configured for {session.id}"
+        if name is None or not known:
+            unknown = f"no agent named {name!r} is configured for {session.id}"
             detail = f"{unknown}, or an operator must accept its command first"
             raise StartFailed(Failure(FailureKind.CONFIG, detail))
         token = f"{self._ledger.randomness.getrandbits(256):064x}"
         digest = _digest(token)
         self._tokens[digest] = session.id
         secrets = {**self._tools, TOKEN_VARIABLE: token}
-        launch = replace(_launch(session, session.agent), secrets=secrets, to_show=to_show, seal=digest)
+        launch = replace(_launch(session, name), secrets=secrets, to_show=to_show, seal=digest)
 
-        async def known(process: Process) -> None:
+        async def bear(process: Process) -> None:
             self._processes[session.id] = process
             await born(process)
 
         try:
-            agent = await self._runtime.start(launch, known)
+            agent = await self._runtime.start(launch, bear)
         except BaseException:
             del self._tokens[digest]
             self._processes.pop(session.id, None)
             raise
-        self._running[session.id] = _Running(agent, digest)
+        self._running[session.id] = _Running(agent, _start(session), digest)
         return agent
 
     async def adopt(self, session: Session, turn: Turn) -> Agent | None:
         """The agent that an earlier bridge left at work on a turn, or what is recorded of its work. None where there
         is nothing of it."""
-        if session.agent is None or turn.process is None or session.id in self._running:
+        name = session.answers
+        if name is None or turn.process is None or session.id in self._running:
             return None
         execution = Execution(turn.id, turn.epoch)
-        agent = await self._runtime.adopt(_launch(session, session.agent), turn.process, execution, turn.heard)
+        agent = await self._runtime.adopt(_launch(session, name), turn.process, execution, turn.heard)
         if agent is not None and agent.alive:
-            self._running[session.id] = _Running(agent, agent.seal)
+            self._running[session.id] = _Running(agent, _start(session), agent.seal)
             self._processes[session.id] = agent.process
             self._tokens[agent.seal] = session.id
         return agent
@@ -158,11 +166,22 @@ class Agents:
         """Makes sure that an agent of an earlier bridge is gone."""
         await self._runtime.end(process)
 
+    def permit(self, names: Collection[str]) -> None:
+        """No other agents are started or prompted from now on."""
+        self._permitted = frozenset(names)
+
     def configured(self, agent: str) -> bool:
-        return self._runtime.knows(agent)
+        return self._runtime.knows(agent) and (self._permitted is None or agent in self._permitted)
+
+    def definition(self, agent: str) -> Definition | None:
+        return self._runtime.definition(agent)
 
     def embeds(self, session: Session) -> bool:
-        return session.agent is not None and self._runtime.embeds(session.agent)
+        name = session.answers
+        if name is None or not self._runtime.embeds(name):
+            return False
+        frozen = session.frozen.definition(name) if session.frozen is not None else None
+        return frozen is None or frozen.embed
 
     async def _close_when_idle(self, session: SessionId, running: _Running) -> None:
         await self._ledger.clock.sleep(self._ledger.limits.idle_close_s)
@@ -172,7 +191,21 @@ class Agents:
 
 
 def _launch(session: Session, agent: str) -> Launch:
-    return Launch(session.id, agent, session.cwd or "~", session.alias)
+    stands_in = session.answering is not None
+    return Launch(
+        session.id,
+        agent,
+        session.cwd or "~",
+        session.alias,
+        # Model and consent are of the session's own agent; what one is kept from goes for all of them.
+        options=replace(session.options, model=None, hooks=False) if stands_in else session.options,
+        definition=session.frozen.definition(agent) if session.frozen is not None else None,
+    )
+
+
+def _start(session: Session) -> object:
+    """What an agent that runs must have been started with, to be prompted for the session as it is by now."""
+    return session.answers, session.cwd, session.frozen
 
 
 def _digest(token: str) -> str:

@@ -20,9 +20,20 @@ from bridge.flow.sessions import Sessions
 from bridge.flow.speakers import Speakers
 from bridge.flow.steering import Steering
 from bridge.ids import SHELL, SessionId, address, profile_of, session_id
+from bridge.launching import NO_OPTIONS, Options
 from bridge.message import Origin
 from bridge.trace import Step
-from bridge.views import AnswerView, Mail, Receipt, Received, ResumedView, Send, SessionView, StatusView
+from bridge.views import (
+    AnswerView,
+    Mail,
+    Receipt,
+    Received,
+    RenewedView,
+    ResumedView,
+    Send,
+    SessionView,
+    StatusView,
+)
 
 _FORBIDDEN = frozenset({Code.NOT_PERMITTED, Code.UNKNOWN_MESSAGE, Code.UNKNOWN_SESSION})
 
@@ -159,9 +170,9 @@ class Calls:
         return self._agents.session_of(pids)
 
     async def sessions(
-        self, caller: Caller, active: bool, limit: int = 50, cursor: str | None = None
+        self, caller: Caller, active: bool, limit: int = 50, cursor: str | None = None, *, every: bool = False
     ) -> tuple[list[SessionView], str | None]:
-        return await self.directory.sessions(caller, active=active, limit=limit, cursor=cursor)
+        return await self.directory.sessions(caller, active=active, every=every, limit=limit, cursor=cursor)
 
     async def new_session(
         self,
@@ -171,9 +182,11 @@ class Calls:
         cwd: str | None,
         place: str | None,
         title: str | None,
+        options: Options = NO_OPTIONS,
+        key: str | None = None,
     ) -> SessionView:
         """Makes a session, for people only: an agent or a program may not widen what there is. What a shell would make
-        may have to wait for an operator's word."""
+        may have to wait for an operator's word. With the same key the same again is the same session."""
         async with self._recorded(caller, f"make the session {handle}"):
             if caller.origin is not Origin.USER:
                 raise Refused(
@@ -181,8 +194,8 @@ class Calls:
                     "only a person may make a session",
                     remedy="Type it in a terminal of your own, or declare the session in tieline.toml.",
                 )
-        new = self.roster.new(handle, agent=agent, cwd=cwd, place=place, title=title)
-        return await self._sessions.make(caller, new)
+        new = self.roster.new(handle, agent=agent, cwd=cwd, place=place, title=title, options=options)
+        return await self._sessions.make(caller, new, key)
 
     async def stop(self, caller: Caller, session: str, everything: bool) -> tuple[bool, int]:
         """As `/stop` at a place of the session, for a person who is elsewhere or where it has none."""
@@ -192,11 +205,15 @@ class Calls:
         """As `/resume` at a place of the session. From a shell it may have to wait for an operator's word."""
         return await self._sessions.resume(caller, await self._governed(caller, session))
 
+    async def renew(self, caller: Caller, session: str) -> RenewedView:
+        """As `/new` at a place of the session. From a shell it may have to wait for an operator's word."""
+        return await self._sessions.renew(caller, await self._governed(caller, session))
+
     async def _governed(self, caller: Caller, name: str) -> SessionId:
-        async with self._recorded(caller, f"stop or resume {name}"):
+        async with self._recorded(caller, f"stop, resume or renew {name}"):
             if caller.origin is not Origin.USER:
                 remedy = "Type it in a terminal of your own."
-                raise Refused(Code.NOT_PERMITTED, "only a person may stop or resume a session", remedy=remedy)
+                raise Refused(Code.NOT_PERMITTED, "only a person may stop, resume or renew a session", remedy=remedy)
         ident = address(name, self.directory.profile)
         session = await self._ledger.store.session(ident) if ident else None
         if session is None or profile_of(session.id) != self.directory.profile:

@@ -60,7 +60,7 @@ class Commands:
         self._roster = roster
         self._control = control
         self._commands = {
-            "sessions": _Command("/sessions [active]", "the sessions you can reach", False, self._sessions),
+            "sessions": _Command("/sessions [active | all]", "the sessions you can reach", False, self._sessions),
             "ask": _Command("/ask NAME TEXT", "ask a session; its answer comes back here", False, self._send),
             "handoff": _Command("/handoff NAME TEXT", "hand work to a session", False, self._send),
             "answer": _Command("/answer TEXT", "answer what the agent here asks", True, self._answer),
@@ -177,7 +177,12 @@ class Commands:
 
     async def _status(self, heard: Heard, rest: str) -> str:
         session = await self._here(heard)
-        told = [f"{wording.session_line(await self._directory.view(session.id))}."]
+        view = await self._directory.view(session.id)
+        told = [f"{wording.session_line(view)}."]
+        if view.outdated:
+            told.append("It runs on older settings: /new gives it a fresh context with those of now.")
+        if session.answering is not None:
+            told.append(f"{session.answering} answers for {session.agent}.")
         if session.rested:
             told.append("It is stopped: peers wait until /resume or your next message.")
         if session.paused is not None:
@@ -255,7 +260,9 @@ class Commands:
 
     async def _sessions(self, heard: Heard, rest: str) -> str:
         caller = Caller(await self._speaker(heard), Origin.USER)
-        views, more = await self._directory.sessions(caller, active=rest.lower() == "active")
+        views, more = await self._directory.sessions(
+            caller, active=rest.lower() == "active", every=rest.lower() == "all"
+        )
         lines = [wording.session_line(view) for view in views]
         if more:
             lines.append("…")

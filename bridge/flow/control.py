@@ -1,11 +1,15 @@
 """What people do to a session: stop, resume, begin anew, and decide about parked work (DESIGN §5, Stop)."""
 
+import asyncio
+import logging
 from dataclasses import replace
 
 from bridge.audit import ActKind
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
+from bridge.flow.current import Current
+from bridge.flow.fallback import rested
 from bridge.flow.ledger import Ledger
 from bridge.flow.recovery import Recovery
 from bridge.flow.settlement import close, decided, settle, show_status
@@ -17,9 +21,21 @@ from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.quiet import kept_until
 from bridge.request import Answer
 
+log = logging.getLogger(__name__)
+
 
 class Control:
-    def __init__(self, ledger: Ledger, turns: Turns, recovery: Recovery, agents: Agents) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        turns: Turns,
+        recovery: Recovery,
+        agents: Agents,
+        current: Current,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        self._current = current
+        self._tasks = tasks
         self._ledger = ledger
         self._turns = turns
         self._recovery = recovery
@@ -57,13 +73,14 @@ class Control:
         return await self._ledger.do(lambda work: resume(work, session))
 
     async def renew(self, session: SessionId) -> int:
-        """Gives the session a fresh context. Requests that were read before it close as `failed`; returns how
-        many did."""
+        """Gives the session a fresh context, and the settings of now. Requests that were read before it close as
+        `failed`; returns how many did."""
 
         async def body(work: Work) -> int:
             known = await work.session(session)
             if known is not None:
-                work.put(replace(known, alias=None, rested=False, paused=None))
+                fresh = replace(known, alias=None, rested=False, paused=None, answering=None, standbys=())
+                work.put(self._current.applied(fresh))
             failed = 0
             for request in await work.store.open_requests_to(session):
                 message = await work.message(request.id)
@@ -81,6 +98,18 @@ class Control:
             failed = await self._ledger.surely(body)
         self._ledger.wake.lane(session)
         return failed
+
+    def begin_to_renew(self, session: SessionId) -> None:
+        """The same, for whoever waits for no end of it."""
+
+        async def renewing() -> None:
+            try:
+                await self.renew(session)
+            except Exception:
+                # A task of its own: its defect must not end the others.
+                log.exception("%s: it could not be given a fresh context", session)
+
+        self._tasks.create_task(renewing())
 
     async def retry(self, which: str) -> str:
         """A person wants a parked input to be run again: as it was parked then, and not a later time. `which` is its id
@@ -160,8 +189,9 @@ async def resume(work: Work, session: SessionId) -> bool:
     if resting is None:
         return False
     held_back = await hasten(work, session) or resting.rested or resting.paused is not None
-    if resting.rested or resting.paused is not None:
-        work.put(replace(resting, rested=False, paused=None))
+    going_on = rested(replace(resting, rested=False, paused=None))
+    if going_on != resting:
+        work.put(going_on)
     work.then(lambda: work.wake.lane(session))
     return held_back
 

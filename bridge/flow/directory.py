@@ -8,10 +8,12 @@ from bridge.caller import Caller
 from bridge.decision import party
 from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
+from bridge.flow.current import Current
 from bridge.flow.governance import Governance
 from bridge.flow.ledger import Ledger
 from bridge.flow.steering import in_effect
 from bridge.ids import Place, SessionId, address, profile_of
+from bridge.launching import HIDDEN_LABELS
 from bridge.message import Origin
 from bridge.session import Session
 from bridge.turn import Turn
@@ -21,16 +23,18 @@ from bridge.views import SessionView
 class Directory:
     """`profile` is the one whose sessions it tells of, but for those of others that a rule lets a caller see."""
 
-    def __init__(self, ledger: Ledger, governance: Governance, agents: Agents, profile: str) -> None:
+    def __init__(self, ledger: Ledger, governance: Governance, agents: Agents, current: Current, profile: str) -> None:
         self._ledger = ledger
         self._governance = governance
         self._agents = agents
+        self._current = current
         self.profile = profile
 
     async def sessions(
-        self, caller: Caller, *, active: bool = False, limit: int = 50, cursor: str | None = None
+        self, caller: Caller, *, active: bool = False, every: bool = False, limit: int = 50, cursor: str | None = None
     ) -> tuple[list[SessionView], str | None]:
-        """The sessions that the caller may discover, by id, and the cursor of the next page if there is one."""
+        """The sessions that the caller may discover, by id, and the cursor of the next page if there is one. People are
+        not shown those whose label says that nobody looks for them, unless `every` one is asked for."""
         limit = max(1, min(limit, 500))
         idents = await self.discoverable(caller)
         views = [
@@ -38,6 +42,8 @@ class Directory:
             for view in await self._views(idents)
             if not active or (view.live or view.activity != "idle" or view.unsettled)
         ]
+        if caller.origin is Origin.USER and not every:
+            views = [view for view in views if view.label not in HIDDEN_LABELS]
         start = next((index for index, view in enumerate(views) if cursor is not None and view.id > cursor), None)
         if cursor is not None:
             views = views[start:] if start is not None else []
@@ -90,6 +96,12 @@ class Directory:
         every = await self._ledger.store.sessions()
         return [one.id for one in every if one.closed_at is None and profile_of(one.id) == self.profile]
 
+    async def outdated(self, idents: Sequence[SessionId]) -> int:
+        """How many of these run on older settings."""
+        wanted = set(idents)
+        every = await self._ledger.store.sessions()
+        return sum(one.id in wanted and self._current.outdated(one) for one in every)
+
     async def discoverable(self, caller: Caller) -> list[SessionId]:
         """The open sessions that the caller is shown, its own among them, by id: hidden ones to people only."""
         if caller.origin is Origin.USER:
@@ -137,6 +149,9 @@ class Directory:
             unsettled=unsettled,
             reachable=reachable,
             busy=in_effect(session, self._agents),
+            agent=session.answers,
+            label=session.options.label,
+            outdated=self._current.outdated(session),
         )
 
 

@@ -9,6 +9,7 @@ from functools import partial
 
 from bridge.flow.causes import first_place
 from bridge.flow.collecting import run_at_head
+from bridge.flow.fallback import turned_back
 from bridge.flow.ledger import Ledger
 from bridge.flow.recovery import Recovery
 from bridge.flow.settlement import closing_of
@@ -170,7 +171,7 @@ async def begin(work: Work, session_id: SessionId, ident: TurnId, turns: Turns) 
         leased_until=work.now + work.limits.lease_s,
         place=place or await first_place(work, session_id),
     )
-    await start_turn(work, session, turn, inputs)
+    await start_turn(work, await turned_back(work, session, turn), turn, inputs)
     return turn
 
 

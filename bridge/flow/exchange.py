@@ -1,7 +1,7 @@
 """The exchange: the core put together, from its start to its end."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -13,6 +13,7 @@ from bridge.flow.calls import Calls
 from bridge.flow.charter import Charter
 from bridge.flow.commands import Commands
 from bridge.flow.control import Control
+from bridge.flow.current import Current
 from bridge.flow.directory import Directory
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.governance import Governance
@@ -91,6 +92,7 @@ class Exchange(Calls):
         waits, unheard, questions = Waits(), Unheard(), Questions(ledger)
         proposals = Proposals(ledger, confirm=confirm_in_chat)
         agents = Agents(ledger, runtime, self._tasks, tools)
+        current = Current(agents)
         self._turns = Turns(ledger, agents, questions, unheard)
         self._recovery = Recovery(ledger, agents, self._turns)
         self._dispatch = Dispatch(ledger, self._turns, self._recovery, self._tasks)
@@ -98,9 +100,9 @@ class Exchange(Calls):
         self._outbox = Outbox(ledger, self._hints)
         governance = Governance(ledger, policy)
         admission = Admission(ledger, governance, self._dispatch)
-        directory = Directory(ledger, governance, agents, profile)
-        roster = Roster(ledger, agents, profile)
-        control = Control(ledger, self._turns, self._recovery, agents)
+        directory = Directory(ledger, governance, agents, current, profile)
+        roster = Roster(ledger, agents, current, profile)
+        control = Control(ledger, self._turns, self._recovery, agents, current, self._tasks)
         steering = Steering(ledger, agents)
         approvals = Approvals(ledger, governance, self._dispatch, profile)
         permissions = Permissions(ledger, governance)
@@ -146,8 +148,11 @@ class Exchange(Calls):
         for session in (*self._recovery.undecided(), *await self._ledger.store.waiting_sessions()):
             self._dispatch.hint(session)
 
-    async def redeclare(self, declared: Sequence[Declared]) -> None:
-        """Brings the sessions to what the file says now, while they are at work."""
+    async def redeclare(self, declared: Sequence[Declared], agents: Collection[str] | None = None) -> None:
+        """Brings the sessions to what the file says now, while they are at work. Only the `agents` that it names may
+        run from now on."""
+        if agents is not None:
+            self._agents.permit(agents)
         await redeclare(declared, self._ledger, self.roster, self.control, self._turns, self._agents)
 
     async def drain(self) -> None:

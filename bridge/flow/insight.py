@@ -69,4 +69,5 @@ class Insight:
             oldest_queued_s=round(now - oldest, 3) if oldest is not None else None,
             paused_by=(await self._ledger.regime()).paused_by,
             file=self._charter.file,
+            outdated=await self._directory.outdated(sessions),
         )

@@ -21,7 +21,7 @@ async def replayed_doubt(
     """Why a lost turn may have acted, or None where it surely did not. Its agent is started to replay its history,
     shows nothing of it, and stays for the session's next turn."""
     session = await ledger.surely(lambda work: work.session(turn.session))
-    if session is None or session.agent is None or session.alias is None:
+    if session is None or session.answers is None or session.alias is None:
         return _CANNOT_ASK
     if session.paused is not None or session.closed_at is not None:
         return _CANNOT_ASK

@@ -7,20 +7,24 @@ from itertools import count
 from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
 from bridge.flow.control import hasten
+from bridge.flow.current import Current
 from bridge.flow.ledger import Ledger
 from bridge.flow.settlement import close, settle
 from bridge.flow.work import Work
 from bridge.ids import SHELL, Place, SessionId, profile_of, session_id
 from bridge.ids import place as parse_place
+from bridge.launching import NO_OPTIONS, Creation, Options
+from bridge.launching import check as check_options
 from bridge.message import Outcome
 from bridge.request import Answer
 from bridge.session import Binding, Declared, Habits, Kind, NewSession, Session, Source
 
 
 class Roster:
-    def __init__(self, ledger: Ledger, agents: Agents, profile: str) -> None:
+    def __init__(self, ledger: Ledger, agents: Agents, current: Current, profile: str) -> None:
         self._ledger = ledger
         self._agents = agents
+        self._current = current
         self.profile = profile
 
     async def declare(self, declared: Sequence[Declared]) -> None:
@@ -30,6 +34,7 @@ class Roster:
         shell = Declared(session_id(self.profile, SHELL), "Shell", Kind.SHELL)
         named = {one.id: one for one in declared}
         named.setdefault(shell.id, shell)
+        self._current.declare(named)
         attempts = count()
         await self._ledger.do(lambda work: self._declare(work, named, again=next(attempts) > 0))
 
@@ -40,15 +45,19 @@ class Roster:
             if known is None and again:
                 # It is there, for it could not be made, but in no list: it is unreadable, and this says so.
                 known = await work.session(ident)
-            session = _as_declared(known or Session(ident, one.title, one.kind, Source.FILE, work.now), one)
+            session = self._as_declared(known or Session(ident, one.title, one.kind, Source.FILE, work.now), one)
             if session != known:
                 work.put(session)
             if known is not None and _hours(known.habits) != _hours(session.habits):
                 await hasten(work, ident)  # What has to wait by the new hours is put off again.
         await self._declare_places(work, {place: ident for ident, one in named.items() for place in one.places})
         for session in stored.values():
-            if session.source is not Source.FILE and session.id not in named and session.paused is not None:
-                work.put(replace(session, paused=None))
+            if session.source is not Source.FILE and session.id not in named:
+                tried = self._current.completed(session)
+                if session.paused is not None or session.frozen is None:
+                    tried = replace(self._current.applied(session), paused=None)
+                if tried != session:
+                    work.put(tried)
             elif session.source is Source.FILE and session.id not in named and session.closed_at is None:
                 await self._close(work, session)
 
@@ -61,32 +70,83 @@ class Roster:
             if mine and binding.source is Source.FILE and binding.place not in places:
                 work.unbind(binding.place)
 
+    def _as_declared(self, session: Session, declared: Declared) -> Session:
+        return replace(
+            self._current.held_to(session, declared),
+            title=declared.title,
+            kind=declared.kind,
+            source=Source.FILE,
+            project=declared.project,
+            tags=declared.tags,
+            habits=declared.habits,
+            closed_at=None,
+            paused=None,
+        )
+
     def new(
-        self, handle: str, *, agent: str | None, cwd: str | None, place: str | None, title: str | None
+        self,
+        handle: str,
+        *,
+        agent: str | None,
+        cwd: str | None,
+        place: str | None,
+        title: str | None,
+        options: Options = NO_OPTIONS,
     ) -> NewSession:
-        """Raises `invalid_request` for a handle or a place of another form."""
+        """Raises `invalid_request` for a handle, a place or an option of another form."""
         ident = session_id(self.profile, handle)
         where = parse_place(place) if place is not None else None
-        return NewSession(ident, title or handle, agent, cwd, where)
+        check_options(options, agent=agent, cwd=cwd)
+        return NewSession(ident, title or handle, agent, cwd, where, options)
 
     async def check(self, work: Work, new: NewSession) -> None:
-        """Raises `invalid_request` where no such agent is configured and where the handle is or was another session's,
-        `not_permitted` for a place that the operator's file binds."""
-        if new.agent is not None and not self._agents.configured(new.agent):
-            raise Refused(
-                Code.INVALID_REQUEST,
-                f"no agent named {new.agent!r} is configured",
-                remedy="Name one of the [agents.*] of tieline.toml.",
-            )
+        """Raises `invalid_request` where no such agent is configured, where the handle is or was another session's, and
+        where the key is another's; `not_permitted` for a place that the operator's file binds."""
+        for agent in (new.agent, *new.options.fallback):
+            if agent is not None and not self._agents.configured(agent):
+                raise Refused(
+                    Code.INVALID_REQUEST,
+                    f"no agent named {agent!r} is configured",
+                    remedy="Name one of the [agents.*] of tieline.toml.",
+                )
+        if new.options.hooks and new.agent is not None:
+            definition = self._agents.definition(new.agent)
+            if definition is None or not definition.hooks_env:
+                raise Refused(
+                    Code.INVALID_REQUEST,
+                    f"nothing tells the agent {new.agent!r} of a consent to hooks",
+                    remedy=f"Leave hooks out, or set hooks_env in [agents.{new.agent}] of tieline.toml.",
+                )
         if await work.session(new.id) is not None:
             raise Refused(Code.INVALID_REQUEST, f"{new.id} exists; a handle is never given to another session")
+        if new.creation is not None and await self._made_by(work, new.creation) is not None:
+            raise other_body(new.creation)
         if new.place is not None:
             _bindable(await work.store.binding(new.place), Source.RUNTIME)
+
+    async def made(self, work: Work, creation: Creation | None) -> SessionId | None:
+        """The session that was made under that key. Raises `invalid_request` where it was another one that was asked
+        for."""
+        known = await self._made_by(work, creation) if creation is not None else None
+        if known is None or creation is None:
+            return None
+        if known.creation != creation:
+            raise other_body(creation)
+        return known.id
+
+    async def _made_by(self, work: Work, creation: Creation) -> Session | None:
+        def same(one: Creation | None) -> bool:
+            return one is not None and (one.by, one.key) == (creation.by, creation.key)
+
+        return next((one for one in await work.store.sessions() if same(one.creation)), None)
 
     async def make(self, work: Work, new: NewSession) -> None:
         """Makes a session at run time, where nothing is against it: see `check`."""
         await self.check(work, new)
-        work.put(new.made(work.now))
+        if new.creation is not None:
+            # Put as it is: of two that are made under one key at once, the second is planned anew.
+            work.put_regime(await work.regime())
+        work.put(self._current.frozen(new.made(work.now), new.options))
         if new.place is not None:
             _bind(work, await work.store.binding(new.place), new.place, new.id, Source.RUNTIME)
 
@@ -114,19 +174,11 @@ class Roster:
                 await close(work, newest, Answer.CANCELLED, reason=reason, by_asker=True)
 
 
-def _as_declared(session: Session, declared: Declared) -> Session:
-    return replace(
-        session,
-        title=declared.title,
-        kind=declared.kind,
-        source=Source.FILE,
-        agent=declared.agent,
-        cwd=declared.cwd,
-        project=declared.project,
-        tags=declared.tags,
-        habits=declared.habits,
-        closed_at=None,
-        paused=None,
+def other_body(creation: Creation) -> Refused:
+    return Refused(
+        Code.INVALID_REQUEST,
+        f"the key {creation.key[:80]!r} has made a session with other settings",
+        remedy="Ask for the same again, or use another key.",
     )
 
 

@@ -1,7 +1,9 @@
 """Sessions as people make them and let them take work again, from a shell (DESIGN §7)."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
+from hashlib import sha256
 from typing import Any
 
 from bridge.admission import closed_session
@@ -15,9 +17,10 @@ from bridge.flow.proposals import Effects, Proposals
 from bridge.flow.roster import Roster
 from bridge.flow.work import Work
 from bridge.ids import Place, SessionId
-from bridge.proposed import session_new, session_proposed, session_resumed
+from bridge.launching import Creation, Options, options_from
+from bridge.proposed import session_new, session_proposed, session_renewed, session_resumed
 from bridge.session import NewSession
-from bridge.views import ResumedView, SessionView
+from bridge.views import RenewedView, ResumedView, SessionView
 
 _SHOWN_CHARS = 1_500
 """What an operator accepts stands whole in one post, whatever characters it has."""
@@ -36,11 +39,24 @@ class Sessions:
         self._proposals = proposals
         proposals.register(Subject.SESSION, Effects(self._apply, check=self._check))
 
-    async def make(self, caller: Caller, new: NewSession) -> SessionView:
-        """Raises `Refused` as `Roster.check` does, whether it has to wait or not."""
-        if not self._proposals.must_wait(caller):
-            await self._ledger.do(lambda work: self._roster.make(work, new))
-            return await self._directory.view(new.id)
+    async def make(self, caller: Caller, new: NewSession, key: str | None = None) -> SessionView:
+        """Raises `Refused` as `Roster.check` does, whether it has to wait or not. With a key of the caller's the same
+        again is the same session."""
+        content: dict[str, Any] = {
+            "id": new.id,
+            "title": new.title,
+            "agent": new.agent,
+            "cwd": new.cwd,
+            "place": new.place,
+            "options": asdict(new.options),
+        }
+        if key is not None:
+            body = sha256(json.dumps(content).encode("utf-8", "replace")).hexdigest()
+            new = replace(new, creation=Creation(caller.session, key, body))
+            content["creation"] = [caller.session, key, body]
+        made = await self._ledger.do(lambda work: self._made(work, new, waits=self._proposals.must_wait(caller)))
+        if made is not None:
+            return await self._directory.view(made)
         taken_from = await _session_at(self._ledger, new.place)
         about = session_new(new, taken_from)
         if len(about) > _SHOWN_CHARS:
@@ -49,17 +65,27 @@ class Sessions:
                 "it has more characters than an operator can be shown in one post",
                 remedy="Choose a shorter directory or title, or declare the session in tieline.toml.",
             )
-        content = {
-            "id": new.id,
-            "title": new.title,
-            "agent": new.agent,
-            "cwd": new.cwd,
-            "place": new.place,
-            "taken_from": taken_from,
-        }
-        await self._propose(caller, about, content, session_proposed(about, caller.session))
+        await self._propose(
+            caller, about, {**content, "taken_from": taken_from}, session_proposed(about, caller.session)
+        )
         preview = self._directory.preview(new.made(self._ledger.clock.now()), [new.place] if new.place else [])
         return replace(preview, waits_for=self._proposals.asked_at())
+
+    async def _made(self, work: Work, new: NewSession, *, waits: bool) -> SessionId | None:
+        """The session, unless it has to wait. One that was made by the same key is there already."""
+        made = await self._roster.made(work, new.creation)
+        if made is not None or waits:
+            return made
+        await self._roster.make(work, new)
+        return new.id
+
+    async def renew(self, caller: Caller, session: SessionId) -> RenewedView:
+        """As `/new` at a place of the session."""
+        if not self._proposals.must_wait(caller):
+            return RenewedView(await self._control.renew(session))
+        about = session_renewed(session)
+        await self._propose(caller, about, {"renew": session}, session_proposed(about, caller.session))
+        return RenewedView(0, waits_for=self._proposals.asked_at())
 
     async def resume(self, caller: Caller, session: SessionId) -> ResumedView:
         if not self._proposals.must_wait(caller):
@@ -77,10 +103,11 @@ class Sessions:
         await self._proposals.propose(caller, Subject.SESSION, about, content, text, life_s)
 
     async def _check(self, work: Work, content: Mapping[str, Any]) -> None:
-        if "resume" in content:
-            session = await work.session(content["resume"])
+        named = content.get("resume") or content.get("renew")
+        if named is not None:
+            session = await work.session(named)
             if session is None or session.closed_at is not None:
-                raise closed_session(content["resume"])
+                raise closed_session(named)
             return
         new = _new(content)
         await self._roster.check(work, new)
@@ -96,12 +123,23 @@ class Sessions:
     async def _apply(self, work: Work, by: Caller, content: Mapping[str, Any]) -> None:
         if "resume" in content:
             await resume(work, content["resume"])
+        elif "renew" in content:
+            work.then(lambda: self._control.begin_to_renew(content["renew"]))
         else:
             await self._roster.make(work, _new(content))
 
 
 def _new(content: Mapping[str, Any]) -> NewSession:
-    return NewSession(content["id"], content["title"], content["agent"], content["cwd"], content["place"])
+    return NewSession(
+        content["id"],
+        content["title"],
+        content["agent"],
+        content["cwd"],
+        content["place"],
+        # What was asked for before an upgrade says nothing of these.
+        options_from(content["options"]) if "options" in content else Options(),
+        Creation(*content["creation"]) if "creation" in content else None,
+    )
 
 
 async def _session_at(means: Ledger | Work, place: Place | None) -> SessionId | None:

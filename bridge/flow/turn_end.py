@@ -4,6 +4,7 @@ from collections.abc import Set
 from dataclasses import asdict, replace
 
 from bridge import wording
+from bridge.flow.fallback import hand_over
 from bridge.flow.settlement import answer, answer_late, close, closing_of, park, pending, say_it_waits, settle
 from bridge.flow.showing import revise, show
 from bridge.flow.work import Work
@@ -194,6 +195,14 @@ async def _stopped(work: Work, turn: Turn, taken: list[Message]) -> None:
 async def _failed(work: Work, turn: Turn, taken: list[Message], failure: Failure) -> None:
     """Nobody knows which of the texts that were read made the agent fail: it counts as an attempt at each of them, so
     that none spoils one turn after another."""
+    again_at = await hand_over(work, turn, failure)
+    if again_at is not None:
+        if again_at > work.now:
+            after = f"Tried again in {again_at - work.now:.0f} s, or at once after /resume."
+            failure = replace(failure, detail=wording.none_answers(failure.detail))
+            await _tell(work, turn, failure, after, once=True)
+        _requeue(work, taken, due_at=again_at, reason=failure.detail)
+        return
     if not (failure.temporary or failure.pauses):
         taken = [replace(one, attempts=one.attempts + 1) for one in taken]
     if failure.kind is FailureKind.REFUSAL:

@@ -296,7 +296,7 @@ class Turns:
             await show(work, f"left:{turn.id}", turn.place, PostKind.NOTICE, running, session=session.id)
         if current.state is TurnState.RUNNING:  # stored by an attempt whose success was not heard of
             return prompt
-        sent = digest(prompt.parts)
+        sent = digest([*agent.opening, *prompt.parts])
         for message in inputs:
             if message.from_person or embeds:
                 work.put(replace(message, read_at=work.now))
@@ -390,6 +390,6 @@ async def start_turn(work: Work, session: Session, turn: Turn, inputs: Sequence[
         work.put(leased)
         work.step(StepKind.LEASED, leased, epoch=leased.epoch)
         if message.woken_at is None:
-            work.step(StepKind.WOKEN, leased, turn=turn.id, agent=session.agent)
+            work.step(StepKind.WOKEN, leased, turn=turn.id, agent=session.answers)
         if message.intent is not Intent.INPUT:
             await show_status(work, leased, wording.WOKEN if message.woken_at is None else "woken again")

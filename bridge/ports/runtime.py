@@ -7,6 +7,7 @@ from typing import Protocol
 
 from bridge.history import History
 from bridge.ids import SessionId, TurnId
+from bridge.launching import NO_OPTIONS, Definition, Options
 from bridge.question import Answer, Question
 from bridge.turn import Failure, Process, Usage
 
@@ -23,8 +24,9 @@ class Context(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Launch:
     """What a session's agent is started with. `secrets` are the environment of its tool server, and go nowhere else.
-    With `to_show`, its history is to be relied on, and so waited for with more patience. `seal` is what the agent is
-    known by to whoever adopts it later, and no secret."""
+    With `to_show`, its history is to be relied on, and so waited for with more patience. `definition` is how the agent
+    was defined when the session got its settings, where it is to be started so: it never gets more than it would by the
+    definition of now. `seal` is what the agent is known by to whoever adopts it later, and no secret."""
 
     session: SessionId
     agent: str
@@ -32,6 +34,8 @@ class Launch:
     alias: str | None
     secrets: Mapping[str, str] = field(default_factory=dict)
     to_show: bool = False
+    options: Options = NO_OPTIONS
+    definition: Definition | None = None
     seal: str = ""
 
 
@@ -189,6 +193,11 @@ class Agent(Protocol):
         ...
 
     @property
+    def opening(self) -> Sequence[str]:
+        """The texts that it puts before its next prompt by itself: preamble and files, in a context that is new."""
+        ...
+
+    @property
     def alive(self) -> bool:
         """False once the process has ended, or once it must not be prompted again (a wedged cancel)."""
         ...
@@ -229,6 +238,10 @@ class Runtime(Protocol):
 
     def embeds(self, agent: str) -> bool:
         """Whether peer text is embedded for it, because it has no tools (DESIGN §5)."""
+        ...
+
+    def definition(self, agent: str) -> Definition | None:
+        """How an agent of that name is defined now, or None where none is."""
         ...
 
     async def start(self, launch: Launch, born: Callable[[Process], Awaitable[None]]) -> Agent:

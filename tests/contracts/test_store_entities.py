@@ -9,12 +9,13 @@ from bridge.approval import Subject
 from bridge.decision import Effect
 from bridge.errors import Conflict
 from bridge.grant import Scope
+from bridge.launching import Creation, Definition, Frozen, Options, Server
 from bridge.message import Intent, Origin, Outcome, State
 from bridge.ports.store import Change, Entity, Store
 from bridge.post import Button, PostKind, PostState
 from bridge.regime import Regime
 from bridge.request import Answer
-from bridge.session import Busy, Habits, Kind, PeerTools, Source
+from bridge.session import Busy, Habits, Kind, PeerTools, Source, Standby
 from bridge.turn import Failure, FailureKind, Process, TurnState, Usage
 from tests.contracts.entities import (
     CAREER,
@@ -66,6 +67,26 @@ FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
             paused="no login",
             closed_at=7.5,
             last_seen=6.25,
+            frozen=Frozen(
+                Options(
+                    model="opus",
+                    mode="plan",
+                    preamble="Answer in English – always.\n",
+                    servers=(Server("files", ("mcp-files", "."), ("FILES_TOKEN",)),),
+                    files=("docs/plan.md",),
+                    hooks=True,
+                    safe=True,
+                    label="cron",
+                    fallback=("other",),
+                ),
+                (
+                    Definition("desk", ("hermes-acp",), ("LANG",), ("KEY",), True, ("HOOKS",), ("SAFE",)),
+                    Definition("other"),
+                ),
+            ),
+            creation=Creation(DESK, "once", "digest"),
+            answering="other",
+            standbys=(Standby("desk", "context-1", 60.5), Standby("other")),
         ),
         lambda store: store.session(DESK),
     ),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from bridge.history import History, digest
 from bridge.ids import SessionId
+from bridge.launching import Definition
 from bridge.ports.runtime import Agent, Context, Execution, Launch, Left, Listener, Prompt, Result, StartFailed
 from bridge.turn import Failure, FailureKind, Process
 
@@ -13,7 +14,8 @@ Behaviour = Callable[["FakeAgent", Prompt], Awaitable[str | Result]]
 
 
 class FakeAgent:
-    """One running agent. `listener` is that of the running prompt, and `token` what its tools would present."""
+    """One running agent. `name` is the agent's, `listener` that of the running prompt, and `token` what its
+    tools would present."""
 
     def __init__(self, runtime: "FakeRuntime", launch: Launch, process: Process, number: int, context: Context) -> None:
         self._runtime = runtime
@@ -26,6 +28,7 @@ class FakeAgent:
         self._alias = launch.alias if context is Context.RESUMED and launch.alias else fresh
         self.launch = launch
         self.session = launch.session
+        self.name = launch.agent
         self.token = launch.secrets["TIELINE_TOKEN"]
         self.listener: Listener | None = None
         self.is_alive = True
@@ -46,6 +49,10 @@ class FakeAgent:
     @property
     def history(self) -> History:
         return self._history or History()
+
+    @property
+    def opening(self) -> Sequence[str]:
+        return ()
 
     @property
     def alive(self) -> bool:
@@ -126,6 +133,7 @@ class FakeRuntime:
     defects: dict[str, Exception] = field(default_factory=dict)
     held: dict[str, asyncio.Event] = field(default_factory=dict)
     closing: asyncio.Event | None = None
+    definitions: dict[str, Definition] = field(default_factory=dict)
     modes: set[str] = field(default_factory=set)
     launches: list[Launch] = field(default_factory=list)
     born: list[Process] = field(default_factory=list)
@@ -142,6 +150,11 @@ class FakeRuntime:
 
     def embeds(self, agent: str) -> bool:
         return agent in self.embedding
+
+    def definition(self, agent: str) -> Definition | None:
+        if not self.knows(agent):
+            return None
+        return self.definitions.get(agent, Definition(agent, embed=self.embeds(agent)))
 
     async def start(self, launch: Launch, born: Callable[[Process], Awaitable[None]]) -> Agent:
         self.launches.append(launch)

@@ -47,6 +47,7 @@ SESSIONS: dict[str, Way] = {
     "Exchange.wait_inbox": lambda e, by, name: e.wait_inbox(by, name, set(), 0),
     "Exchange.stop": lambda e, by, name: e.stop(by, name, True),
     "Exchange.resume": lambda e, by, name: e.resume(by, name),
+    "Exchange.renew": lambda e, by, name: e.renew(by, name),
     "Exchange.new_session": lambda e, by, name: e.new_session(by, name, None, None, None, None),
     "Exchange.sessions": lambda e, by, name: e.sessions(by, active=False, cursor=f"default/{name}"),
     "Exchange.trace": lambda e, by, name: e.trace(by, name),

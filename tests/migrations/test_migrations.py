@@ -12,9 +12,10 @@ from adapters.sqlite.migrate import NewerSchema, known_migrations, migrate, sche
 from adapters.sqlite.store import open_store
 from bridge.approval import Approval
 from bridge.ids import MessageId, TurnId
+from bridge.launching import Frozen, Options
 from bridge.ports.store import Change
 from bridge.post import Button
-from bridge.session import Habits
+from bridge.session import Habits, Session
 from bridge.turn import Failure, FailureKind, Turn
 from tests.contracts.entities import CAREER, DESK, TALK, approval, message, post, request, session, step, turn, verdict
 
@@ -137,5 +138,31 @@ async def test_how_a_turn_failed_outlives_an_upgrade(tmp_path: Path) -> None:
     store = await open_store(path)
     try:
         assert await store.turn(TurnId("t-1")) == failed
+    finally:
+        await store.close()
+
+
+async def test_a_session_of_before_has_nothing_frozen_and_what_a_newer_tieline_added_has_its_default(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "tieline.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, upto=10)
+        columns = [name for name in columns_of(Session) if name not in ("frozen", "creation", "answering", "standbys")]
+        values = row_of(Session, tuple(columns))(session(agent="desk"))
+        places = ", ".join("?" * len(columns))
+        connection.execute(f"INSERT INTO sessions ({', '.join(columns)}) VALUES ({places})", values)
+    store = await open_store(path)
+    try:
+        assert await store.session(DESK) == session(agent="desk")
+    finally:
+        await store.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("""UPDATE sessions SET frozen = '{"options":{"model":"opus"}}'""")
+    store = await open_store(path)
+    try:
+        kept = await store.session(DESK)
+        assert kept is not None
+        assert kept.frozen == Frozen(Options(model="opus"))
     finally:
         await store.close()

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from bridge.history import History
+from bridge.launching import Definition
 from bridge.ports.runtime import Agent, Context, Execution, Launch, Left, Listener, Prompt, Result, StartFailed
 from bridge.turn import Failure, FailureKind, Process
 from tests.simulation.agents import AgentProcess, Asked, Memory
@@ -30,6 +31,9 @@ class RuntimeOf:
 
     def embeds(self, agent: str) -> bool:
         return agent == "embedding"
+
+    def definition(self, agent: str) -> Definition | None:
+        return Definition(agent, embed=self.embeds(agent))
 
     async def start(self, launch: Launch, born: Callable[[Process], Awaitable[None]]) -> Agent:
         world, chance = self._world, self._chance
@@ -100,6 +104,10 @@ class _Handle:
     @property
     def history(self) -> History:
         return self._process.memory.told()
+
+    @property
+    def opening(self) -> Sequence[str]:
+        return ()
 
     @property
     def alive(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.ids import ConversationId, MessageId, SessionId, address
+from bridge.launching import Options
 from bridge.message import Intent, Origin, State
 from bridge.request import Answer
 from bridge.session import Kind
@@ -18,6 +19,7 @@ from bridge.views import (
     Mail,
     Receipt,
     Received,
+    RenewedView,
     ReplyView,
     ResumedView,
     Send,
@@ -57,6 +59,8 @@ class MemoryExchange:
     deferred: list[str] = field(default_factory=list)
     read: list[str] = field(default_factory=list)
     stopped: list[str] = field(default_factory=list)
+    listed: list[bool] = field(default_factory=list)
+    made: list[tuple[Options, str | None]] = field(default_factory=list)
     asked_at: tuple[str, ...] = ()
     mail: dict[SessionId, list[Mail]] = field(default_factory=dict)
     answers: dict[str, AnswerView] = field(default_factory=dict)
@@ -182,17 +186,27 @@ class MemoryExchange:
             return []
 
     async def sessions(
-        self, caller: Caller, active: bool, limit: int = 50, cursor: str | None = None
+        self, caller: Caller, active: bool, limit: int = 50, cursor: str | None = None, *, every: bool = False
     ) -> tuple[list[SessionView], str | None]:
+        self.listed.append(every)
         names = sorted(name for name in self.kinds if name > (cursor or "") and (name == CAREER or not active))
         page = [self._view(name) for name in names[:limit]]
         return page, (names[limit - 1] if len(names) > limit else None)
 
     async def new_session(
-        self, caller: Caller, handle: str, agent: str | None, cwd: str | None, place: str | None, title: str | None
+        self,
+        caller: Caller,
+        handle: str,
+        agent: str | None,
+        cwd: str | None,
+        place: str | None,
+        title: str | None,
+        options: Options,
+        key: str | None,
     ) -> SessionView:
         if caller.bound:
             raise Refused(Code.NOT_PERMITTED, "an agent may not make sessions")
+        self.made.append((options, key))
         name = SessionId(f"default/{handle}")
         self.kinds[name] = Kind.CHAT
         made = replace(self._view(name), cwd=cwd, title=title or handle, places=(place,) if place else ())
@@ -206,6 +220,10 @@ class MemoryExchange:
     async def resume(self, caller: Caller, session: str) -> ResumedView:
         self.callers.append(caller)
         return ResumedView(session in self.stopped and not self.asked_at, self.asked_at)
+
+    async def renew(self, caller: Caller, session: str) -> RenewedView:
+        self.callers.append(caller)
+        return RenewedView(0 if self.asked_at else 1, self.asked_at)
 
     async def trace(self, caller: Caller, ident: str) -> list[Step]:
         if not self.lines:

@@ -15,11 +15,11 @@ from tests.adapters.cli.shell import Shell
 KEYS = {
     "status": {
         "pid", "version", "profile", "uptime_s", "store", "telegram", "sessions", "turns", "queued",
-        "oldest_queued_s", "paused_by", "file", "nodes",
+        "oldest_queued_s", "paused_by", "file", "outdated", "nodes",
     },
     "sessions": {
         "id", "title", "kind", "activity", "live", "task", "cwd", "project", "branch", "places", "last_seen",
-        "unsettled", "reachable", "busy",
+        "unsettled", "reachable", "busy", "agent", "label", "outdated",
     },
     "send": {"message_id", "conversation_id", "to", "state", "position", "wake", "duplicate", "depth", "waits_until"},
     "ask": {"message_id", "conversation_id", "state", "answer", "reply"},

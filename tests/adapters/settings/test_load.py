@@ -9,7 +9,7 @@ import pytest
 from adapters.settings.home import home_of
 from adapters.settings.load import load
 from adapters.settings.model import AgentSettings, PeerText, StoreSettings, WebSettings
-from adapters.settings.presets import PRESETS
+from adapters.settings.presets import HOOKS_ENV, PRESETS, SAFE_ENV
 from adapters.settings.zone import machine_zone
 from bridge.decision import Effect, Verb
 from bridge.ids import Place, SessionId
@@ -81,7 +81,15 @@ def test_every_table_is_read(loaded: Load, tmp_path: Path) -> None:
 
 def test_agents_are_read(loaded: Load) -> None:
     assert loaded(TEXT).agents == {
-        "desk": AgentSettings("desk", ("hermes-acp",), {"MODE": "calm"}, ("OPENAI_API_KEY",), PeerText.PULL),
+        "desk": AgentSettings(
+            "desk",
+            ("hermes-acp",),
+            {"MODE": "calm"},
+            ("OPENAI_API_KEY",),
+            PeerText.PULL,
+            hooks_env=HOOKS_ENV["hermes"],
+            safe_env=SAFE_ENV["hermes"],
+        ),
         "own": AgentSettings("own", ("my-agent", "--acp"), {}, (), PeerText.EMBED),
     }
 
