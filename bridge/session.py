@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bridge.ids import Place, SessionId
+from bridge.ids import Place, SessionId, TurnId
 from bridge.quick import quick
 
 
@@ -68,6 +68,23 @@ class Habits:
     timezone: str = "UTC"
 
 
+AGENT_TAG = "agent:"
+"""Begins the tag of a child, which names its agent: rules can tell children apart before there are any."""
+
+
+def agent_tag(agent: str) -> str:
+    return f"{AGENT_TAG}{agent}"
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """What bounds the children of a session that no other has spawned: how many there are at once, theirs included, and
+    how deep they go."""
+
+    children: int
+    depth: int
+
+
 @quick
 @dataclass(frozen=True, slots=True)
 class Session:
@@ -77,6 +94,9 @@ class Session:
     session then takes no mail from peers until `/resume` or its person's next message. `paused` holds
     the reason why its agent cannot run (a wrong login, a missing command) until a person resumes it.
     `closed_at` is set once the session is closed; its handle is never given to another.
+
+    A child has a `parent`, and lives for as long as that one's turn which it was `spawned_in`. Every other session has
+    the `caps` that it was made with, or, where it is older than these, that its first child finds.
     """
 
     id: SessionId
@@ -94,6 +114,9 @@ class Session:
     paused: str | None = None
     closed_at: float | None = None
     last_seen: float | None = None
+    parent: SessionId | None = None
+    spawned_in: TurnId | None = None
+    caps: Caps | None = None
     version: int = 0
 
     @property
@@ -131,9 +154,11 @@ class NewSession:
     cwd: str | None = None
     place: Place | None = None
 
-    def made(self, at: float) -> Session:
+    def made(self, at: float, caps: Caps | None = None) -> Session:
         kind = Kind.CHAT if self.agent is not None else Kind.SHELL
-        return Session(self.id, self.title, kind, Source.RUNTIME, created_at=at, agent=self.agent, cwd=self.cwd)
+        return Session(
+            self.id, self.title, kind, Source.RUNTIME, created_at=at, agent=self.agent, cwd=self.cwd, caps=caps
+        )
 
 
 @dataclass(frozen=True, slots=True)

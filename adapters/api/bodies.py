@@ -61,6 +61,12 @@ class AskBody(Body):
         return Send(self.to, self.text, Intent.REQUEST, wake=True, in_reply_to=self.in_reply_to, key=self.key)
 
 
+class SpawnBody(Body):
+    agent: Name
+    title: Name
+    task: Text
+
+
 class SessionBody(Body):
     handle: Name
     agent: Name | None = None

@@ -87,6 +87,7 @@ class SessionShown(Shown):
     unsettled: int
     reachable: str
     busy: str
+    parent: str | None
 
 
 class MadeShown(SessionShown):

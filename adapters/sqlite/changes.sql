@@ -4,12 +4,13 @@
 -- name: insert_session
 INSERT INTO sessions (
     id, title, kind, source, created_at, agent, cwd, project, tags, accept_wake, busy, inbox_limit, max_chars,
-    reply_wake, peer_tools, peer_mode, hidden, quiet, timezone, alias, rested, paused, closed_at, last_seen, version
+    reply_wake, peer_tools, peer_mode, hidden, quiet, timezone, alias, rested, paused, closed_at, last_seen, parent,
+    spawned_in, caps, version
 )
 VALUES (
     :id, :title, :kind, :source, :created_at, :agent, :cwd, :project, :tags, :accept_wake, :busy, :inbox_limit,
     :max_chars, :reply_wake, :peer_tools, :peer_mode, :hidden, :quiet, :timezone, :alias, :rested, :paused,
-    :closed_at, :last_seen, :version + 1
+    :closed_at, :last_seen, :parent, :spawned_in, :caps, :version + 1
 );
 
 -- name: update_session
@@ -19,7 +20,8 @@ SET
     project = :project, tags = :tags, accept_wake = :accept_wake, busy = :busy, inbox_limit = :inbox_limit,
     max_chars = :max_chars, reply_wake = :reply_wake, peer_tools = :peer_tools, peer_mode = :peer_mode,
     hidden = :hidden, quiet = :quiet, timezone = :timezone, alias = :alias, rested = :rested,
-    paused = :paused, closed_at = :closed_at, last_seen = :last_seen, version = version + 1
+    paused = :paused, closed_at = :closed_at, last_seen = :last_seen, parent = :parent, spawned_in = :spawned_in,
+    caps = :caps, version = version + 1
 WHERE id = :id AND version = :version;
 
 -- name: version_of_session

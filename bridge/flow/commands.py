@@ -232,7 +232,7 @@ class Commands:
 
     async def _sessions(self, heard: Heard, rest: str) -> str:
         caller = Caller(await self._speaker(heard), Origin.USER)
-        views, more = await self._directory.sessions(caller, active=rest.lower() == "active")
+        views, more = await self._directory.sessions(caller, active=rest.lower() == "active", children=False)
         lines = [wording.session_line(view) for view in views]
         if more:
             lines.append("…")

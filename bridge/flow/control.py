@@ -13,6 +13,7 @@ from bridge.flow.showing import revise
 from bridge.flow.turns import Turns
 from bridge.flow.work import Work
 from bridge.ids import ConversationId, MessageId, SessionId
+from bridge.lineage import caps_of
 from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.quiet import kept_until
 from bridge.request import Answer
@@ -63,7 +64,8 @@ class Control:
         async def body(work: Work) -> int:
             known = await work.session(session)
             if known is not None:
-                work.put(replace(known, alias=None, rested=False, paused=None))
+                caps = caps_of(work.limits) if known.parent is None else None
+                work.put(replace(known, alias=None, rested=False, paused=None, caps=caps))
             failed = 0
             for request in await work.store.open_requests_to(session):
                 message = await work.message(request.id)

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 from bridge.admission import unknown_session
 from bridge.caller import Caller
-from bridge.decision import party
 from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
 from bridge.flow.governance import Governance
+from bridge.flow.kin import line_of, lines_among
 from bridge.flow.ledger import Ledger
 from bridge.flow.steering import in_effect
 from bridge.ids import Place, SessionId, address, profile_of
+from bridge.lineage import kin, seen
 from bridge.message import Origin
 from bridge.session import Session
 from bridge.turn import Turn
@@ -28,15 +29,23 @@ class Directory:
         self.profile = profile
 
     async def sessions(
-        self, caller: Caller, *, active: bool = False, limit: int = 50, cursor: str | None = None
+        self,
+        caller: Caller,
+        *,
+        active: bool = False,
+        limit: int = 50,
+        cursor: str | None = None,
+        children: bool = True,
     ) -> tuple[list[SessionView], str | None]:
-        """The sessions that the caller may discover, by id, and the cursor of the next page if there is one."""
+        """The sessions that the caller may discover, by id, with `children` or without, and the cursor of the next page
+        if there is one."""
         limit = max(1, min(limit, 500))
         idents = await self.discoverable(caller)
         views = [
             view
             for view in await self._views(idents)
-            if not active or (view.live or view.activity != "idle" or view.unsettled)
+            if (children or view.parent is None)
+            and (not active or view.live or view.activity != "idle" or view.unsettled)
         ]
         start = next((index for index, view in enumerate(views) if cursor is not None and view.id > cursor), None)
         if cursor is not None:
@@ -99,8 +108,10 @@ class Directory:
             return []
         every = [one for one in await self._ledger.store.sessions() if one.closed_at is None]
         policy = await self._governance.policy(await self._ledger.regime())
-        seen = policy.visible(party(viewer), [party(one) for one in every], self._ledger.clock.now())
-        return [one.id for one in every if (one.id in seen and not one.habits.hidden) or one.id == viewer.id]
+        line = await line_of(self._ledger.store.session, viewer)
+        found = seen(policy, line, lines_among(every), self._ledger.clock.now())
+        shown = (one for one in every if one.id in found and (not one.habits.hidden or kin(one, viewer)))
+        return sorted({viewer.id, *(one.id for one in shown)})
 
     async def _views(self, idents: Sequence[SessionId]) -> list[SessionView]:
         turns = {turn.session: turn for turn in await self._ledger.store.live_turns()}
@@ -137,6 +148,7 @@ class Directory:
             unsettled=unsettled,
             reachable=reachable,
             busy=in_effect(session, self._agents),
+            parent=session.parent,
         )
 
 

@@ -6,14 +6,13 @@ from itertools import count
 
 from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
+from bridge.flow.closing import close_session
 from bridge.flow.control import hasten
 from bridge.flow.ledger import Ledger
-from bridge.flow.settlement import close, settle
 from bridge.flow.work import Work
 from bridge.ids import SHELL, Place, SessionId, profile_of, session_id
 from bridge.ids import place as parse_place
-from bridge.message import Outcome
-from bridge.request import Answer
+from bridge.lineage import caps_of
 from bridge.session import Binding, Declared, Habits, Kind, NewSession, Session, Source
 
 
@@ -40,7 +39,10 @@ class Roster:
             if known is None and again:
                 # It is there, for it could not be made, but in no list: it is unreadable, and this says so.
                 known = await work.session(ident)
-            session = _as_declared(known or Session(ident, one.title, one.kind, Source.FILE, work.now), one)
+            caps = caps_of(work.limits)
+            session = _as_declared(known or Session(ident, one.title, one.kind, Source.FILE, work.now, caps=caps), one)
+            if known is not None and known.closed_at is not None and known.parent is None:
+                session = replace(session, caps=caps)
             if session != known:
                 work.put(session)
             if known is not None and _hours(known.habits) != _hours(session.habits):
@@ -50,7 +52,7 @@ class Roster:
             if session.source is not Source.FILE and session.id not in named and session.paused is not None:
                 work.put(replace(session, paused=None))
             elif session.source is Source.FILE and session.id not in named and session.closed_at is None:
-                await self._close(work, session)
+                await close_session(work, session, f"session_closed: {session.id} was closed")
 
     async def _declare_places(self, work: Work, places: Mapping[Place, SessionId]) -> None:
         bound = {one.place: one for one in await work.store.bindings()}
@@ -86,32 +88,24 @@ class Roster:
     async def make(self, work: Work, new: NewSession) -> None:
         """Makes a session at run time, where nothing is against it: see `check`."""
         await self.check(work, new)
-        work.put(new.made(work.now))
+        work.put(new.made(work.now, caps_of(work.limits)))
         if new.place is not None:
             _bind(work, await work.store.binding(new.place), new.place, new.id, Source.RUNTIME)
 
     async def bind(self, place: Place, session: SessionId) -> None:
-        """Raises `not_permitted` for a place that the operator's file binds to another session."""
+        """Raises `not_permitted` for a place that the operator's file binds to another session, and for a child."""
 
         async def body(work: Work) -> None:
+            known = await work.session(session)
+            if known is not None and known.parent is not None:
+                raise Refused(
+                    Code.NOT_PERMITTED,
+                    f"{session} is a child, and has no place of its own",
+                    remedy="Bind the place to a session that lasts.",
+                )
             _bind(work, await work.store.binding(place), place, session, Source.RUNTIME)
 
         await self._ledger.do(body)
-
-    async def _close(self, work: Work, session: Session) -> None:
-        """Its mail goes back to its senders, requests to it fail, and its own are withdrawn (DESIGN §7)."""
-        work.put(replace(session, closed_at=work.now))
-        reason = f"session_closed: {session.id} was closed"
-        for message in await work.store.unsettled_of(session.id):
-            await settle(work, message, Outcome.FAILED, reason=reason)
-        for request in await work.store.open_requests_to(session.id):
-            newest = await work.request(request.id)
-            if newest is not None and newest.open:
-                await close(work, newest, Answer.FAILED, reason=reason)
-        for request in await work.store.open_requests_of(session.id):
-            newest = await work.request(request.id)
-            if newest is not None and newest.open:
-                await close(work, newest, Answer.CANCELLED, reason=reason, by_asker=True)
 
 
 def _as_declared(session: Session, declared: Declared) -> Session:

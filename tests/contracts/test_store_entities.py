@@ -9,12 +9,13 @@ from bridge.approval import Subject
 from bridge.decision import Effect
 from bridge.errors import Conflict
 from bridge.grant import Scope
+from bridge.ids import TurnId
 from bridge.message import Intent, Origin, Outcome, State
 from bridge.ports.store import Change, Entity, Store
 from bridge.post import Button, PostKind, PostState
 from bridge.regime import Regime
 from bridge.request import Answer
-from bridge.session import Busy, Habits, Kind, PeerTools, Source
+from bridge.session import Busy, Caps, Habits, Kind, PeerTools, Source
 from bridge.turn import Failure, FailureKind, Process, TurnState
 from tests.contracts.entities import (
     CAREER,
@@ -66,8 +67,13 @@ FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
             paused="no login",
             closed_at=7.5,
             last_seen=6.25,
+            caps=Caps(children=4, depth=2),
         ),
         lambda store: store.session(DESK),
+    ),
+    (
+        session(CAREER, parent=DESK, spawned_in=TurnId("t-1"), kind=Kind.TOOL),
+        lambda store: store.session(CAREER),
     ),
     (binding(session=None, source=Source.FILE), lambda store: store.binding(HOME)),
     (
