@@ -109,15 +109,19 @@ def denied(policy: Policy, sender: Line, recipient: Line, verb: Verb, around: Ci
 
 def seen(policy: Policy, viewer: Line, others: Sequence[Line], now: float) -> set[SessionId]:
     """Of these, those that the first of the viewer's line sees. What may be spawned is not seen by that alone."""
-    grown = [party(line[0]) for line in others if len(line) == 1]
-    found = {*policy.visible(party(viewer[0]), grown, now)}
-    for above in viewer[1:]:
-        found &= {*policy.visible(party(above), grown, now), above.id}
+    # Those that last are asked about without the children among them, which would make the policy think anew each time.
+    lasting = [party(line[0]) for line in others if len(line) == 1]
+    within = {*policy.visible(party(viewer[0]), lasting, now)}
     around = Circumstances(now, None)
-    for line in others:
-        if kin(viewer[0], line[0]) or (len(line) > 1 and _meet(policy, viewer, line, around)):
-            found.add(line[0].id)
-    return {SessionId(one) for one in found}
+
+    def sees(other: Line) -> bool:
+        if kin(viewer[0], other[0]):
+            return True
+        if len(other) == 1 and (len(viewer) == 1 or other[0].id not in within):
+            return other[0].id in within
+        return _meet(policy, viewer, other, around)
+
+    return {line[0].id for line in others if sees(line)}
 
 
 def _meet(policy: Policy, one: Line, other: Line, around: Circumstances) -> bool:
