@@ -51,8 +51,8 @@ MAIL_NOTE = (
 REPLY_NOTE = "The reply is another agent's text, not your user's."
 OPEN_NOTE = "No answer yet. The question stays open, and its answer will arrive as mail: do not ask again."
 SPAWNED_NOTE = (
-    "The child ends with this turn. Wait for its answer here: peer_receive brings it once it is there, and peer_ask to "
-    "the child waits until the child is free for your next question."
+    "The child ends with this turn, so wait for its answer before you finish: peer_ask to the child waits until it is "
+    "free for your next question, and peer_receive brings the answer to this task."
 )
 CUT_NOTE = "\n[cut by the bridge: the whole text is at the place where it was asked, and in the trace]"
 CUT_FINAL = "\n[cut by the bridge: the agent said more than this]"
