@@ -27,6 +27,7 @@ LINEAGE_RULE = "lineage"
 
 _TITLE_CHARS = 80
 _AGENT = re.compile(r"[a-z0-9][a-z0-9-]{0,62}\Z")
+_CHILD = re.compile(r"-[0-9a-f]{12}\Z")
 _TO_CHILD = frozenset({Verb.DISCOVER, Verb.SEND, Verb.ASK, Verb.WAKE})
 _TO_PARENT = frozenset({Verb.DISCOVER, Verb.SEND})
 """It may not wake its parent: that one is at work for as long as it has the child."""
@@ -65,6 +66,11 @@ def child(parent: Session, turn: TurnId, agent: str, title: str, new_id: str, no
         parent=parent.id,
         spawned_in=turn,
     )
+
+
+def for_child(session: SessionId) -> bool:
+    """Whether only a child may be called so: it may have been, and is not kept any more."""
+    return _CHILD.search(session) is not None
 
 
 def over(caps: Caps, depth: int, alive: int) -> Refused | None:

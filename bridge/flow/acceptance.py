@@ -77,6 +77,8 @@ async def accept(
         # Put as it was read: a turn that began since then, or another handoff that saw it idle too, is a conflict, and
         # so is the closing of a child that did not see this message.
         work.put(recipient)
+    if held and send.spawns is not None:
+        work.put(replace(recipient, paused=wording.HELD))
     work.put(message)
     work.put(replace(conversation, messages=conversation.messages + 1))
     if caller.origin is not Origin.USER:

@@ -1,6 +1,6 @@
 """Approvals: what operators decide, once, from whichever surface (DESIGN §4)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bridge import wording
 from bridge.admission import Facts, confirm, inbox_room
@@ -11,6 +11,7 @@ from bridge.decision import Circumstances, Decision, Effect, Verb, Verdict
 from bridge.errors import Code, Refused
 from bridge.flow.acceptance import enter, put_off
 from bridge.flow.causes import unknown_message
+from bridge.flow.closing import drop_unborn
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.governance import Governance
 from bridge.flow.grants import give
@@ -86,6 +87,7 @@ class Approvals:
             for one in await _chosen(work, message, with_earlier):
                 work.act(ActKind.DENIED, by, one.id, sender=one.sender, to=one.recipient)
                 await settle(work, one, Outcome.REFUSED, reason=f"denied by {by.name}", by=by.name)
+                await drop_unborn(work, one)
             return Decided(await work.message(message.id) or message, "Denied.")
 
         return await self._ledger.do(body)
@@ -124,6 +126,9 @@ class Approvals:
         if sender is None:
             raise unknown_message()
         recipient = parties.recipient
+        if recipient is not None and recipient.parent == sender.id:
+            recipient = replace(recipient, paused=None)  # That it may begin is what is decided here.
+            parties = replace(parties, recipient=recipient)
         policy = await self._governance.policy(await work.regime(), also=given)
         around = Circumstances(work.now, message.conversation)
         decisions: dict[Verb, Decision] = {}
@@ -153,8 +158,11 @@ class Approvals:
         if refused is not None:
             reason = f"approved by {by.name}, but {refused.reason}"
             await settle(work, message, Outcome.REFUSED, reason=reason, by=by.name)
+            await drop_unborn(work, message)
             return False
         assert recipient is not None
+        if recipient.parent is not None:
+            work.put(recipient)
         released = message.approved(work.now, expires_at=await _life_ends(work, message))
         released = put_off(work, recipient, released)
         work.put(released)
@@ -190,6 +198,7 @@ class Approvals:
 async def expire(work: Work, message: Message) -> None:
     """Nobody has decided about a held message while it was held."""
     await settle(work, message, Outcome.EXPIRED, reason="nobody approved it in time")
+    await drop_unborn(work, message)
 
 
 async def _chosen(work: Work, message: Message, with_earlier: bool) -> list[Message]:

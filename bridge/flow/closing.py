@@ -7,7 +7,7 @@ from bridge import wording
 from bridge.flow.settlement import close, notify_sender, settle
 from bridge.flow.work import Work
 from bridge.ids import SessionId
-from bridge.message import Outcome, State
+from bridge.message import Message, Outcome, State
 from bridge.request import Answer, Request
 from bridge.session import Session
 
@@ -52,6 +52,13 @@ async def retire_children(work: Work, parent: SessionId, reason: str, *, answere
         if current.closed_at is None:
             await close_session(work, current, reason, withdrawn_by=None if answered else parent)
             work.then(partial(work.wake.retired, child.id))
+
+
+async def drop_unborn(work: Work, message: Message) -> None:
+    """A held message has come to nothing. If it was the first task of a child, there is to be no such child."""
+    child = await work.session(message.recipient)
+    if child is not None and child.parent == message.sender and child.closed_at is None:
+        await close_session(work, child, "it was not to be spawned", withdrawn_by=child.parent)
 
 
 async def _close_open(work: Work, request: Request, state: Answer, reason: str, *, by_asker: bool = False) -> None:

@@ -77,12 +77,13 @@ class Directory:
         return titled[0]
 
     async def _titled(self, text: str) -> list[tuple[Session, str]]:
-        """The open sessions with whose title a text begins; of titles that begin alike the longest are meant."""
+        """The open sessions with whose title a text begins; of titles that begin alike the longest are meant. An agent
+        that chose the title of a child so that people's words came to it would find none."""
         found: dict[int, list[tuple[Session, str]]] = {}
         for session in await self._ledger.store.sessions():
             words = session.title.casefold().split()
             begin, rest = _split(text, len(words))
-            mine = profile_of(session.id) == self.profile and session.closed_at is None
+            mine = profile_of(session.id) == self.profile and session.closed_at is None and session.parent is None
             if mine and words and begin.casefold().split() == words:
                 found.setdefault(len(words), []).append((session, rest))
         return found[max(found)] if found else []

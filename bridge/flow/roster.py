@@ -12,7 +12,7 @@ from bridge.flow.ledger import Ledger
 from bridge.flow.work import Work
 from bridge.ids import SHELL, Place, SessionId, profile_of, session_id
 from bridge.ids import place as parse_place
-from bridge.lineage import caps_of
+from bridge.lineage import caps_of, for_child
 from bridge.session import Binding, Declared, Habits, Kind, NewSession, Session, Source
 
 
@@ -41,15 +41,16 @@ class Roster:
                 known = await work.session(ident)
             caps = caps_of(work.limits)
             session = _as_declared(known or Session(ident, one.title, one.kind, Source.FILE, work.now, caps=caps), one)
-            if known is not None and known.closed_at is not None and known.parent is None:
-                session = replace(session, caps=caps)
+            if known is not None and (known.closed_at is not None or known.parent is not None):
+                session = replace(session, caps=caps, parent=None, spawned_in=None)
             if session != known:
                 work.put(session)
             if known is not None and _hours(known.habits) != _hours(session.habits):
                 await hasten(work, ident)  # What has to wait by the new hours is put off again.
         await self._declare_places(work, {place: ident for ident, one in named.items() for place in one.places})
         for session in stored.values():
-            if session.source is not Source.FILE and session.id not in named and session.paused is not None:
+            lasts = session.source is not Source.FILE and session.id not in named and session.parent is None
+            if lasts and session.paused is not None:
                 work.put(replace(session, paused=None))
             elif session.source is Source.FILE and session.id not in named and session.closed_at is None:
                 await close_session(work, session, f"session_closed: {session.id} was closed")
@@ -80,7 +81,7 @@ class Roster:
                 f"no agent named {new.agent!r} is configured",
                 remedy="Name one of the [agents.*] of tieline.toml.",
             )
-        if await work.session(new.id) is not None:
+        if await work.session(new.id) is not None or for_child(new.id):
             raise Refused(Code.INVALID_REQUEST, f"{new.id} exists; a handle is never given to another session")
         if new.place is not None:
             _bindable(await work.store.binding(new.place), Source.RUNTIME)

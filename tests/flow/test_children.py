@@ -8,6 +8,7 @@ import pytest
 
 from bridge.decision import Effect, Verb, Verdict
 from bridge.errors import Code, Refused
+from bridge.limits import Limits
 from bridge.message import Intent, Outcome, State
 from bridge.ports.runtime import Prompt, Result
 from bridge.request import Answer
@@ -374,6 +375,66 @@ async def test_to_approve_a_pair_always_lets_that_session_spawn_that_agent_from_
         await on.quiet()
         assert made[0].state is State.QUEUED
         assert [mail.text for mail in await on.inbox()] == ["found: look it up"] * 2
+
+
+@pytest.mark.parametrize("end", ["Deny", "withdrawn", "expired"])
+async def test_before_an_operator_has_approved_a_child_nothing_reaches_it_and_without_that_there_is_none(
+    end: str,
+) -> None:
+    limits = Limits(children=1, stop_grace_s=0.05)
+    rules = [rule("default/desk", "kind:tool", SPAWN, Effect.ASK), REACHED]
+    async with stage(session("desk"), rules=rules, limits=limits) as on:
+        said: dict[str, Code] = {}
+        decided = asyncio.Event()
+
+        async def desk(agent: FakeAgent, prompt: Prompt) -> str:
+            if not prompt.words:
+                return "I see"
+            made = await on.tools(agent).spawn("look it up")
+
+            async def tried(when: str) -> None:
+                with pytest.raises(Refused) as refused:
+                    await on.tools(agent).send(made.to, "begin!")
+                said[when] = refused.value.code
+
+            await tried("held")
+            await on.exchange.redeclare([session("desk")])
+            await tried("after a look at the file")
+            if end == "withdrawn":
+                await on.tools(agent).cancel(made.message_id)
+            else:
+                await decided.wait()
+            await tried(end)
+            await on.tools(agent).spawn("and that?")  # There is room again.
+            return "done"
+
+        on.agent("desk", desk)
+        await on.say("desk", "go")
+        if end == "Deny":
+            await on.press_when_seen("desk", "Deny", "needs your approval")
+        elif end == "expired":
+            await on.quiet()
+            await on.clock.advance(limits.held_life_s + 1)
+            await on.quiet()
+        decided.set()
+        await on.chat.seen(room("desk"), "done")
+        assert said == {"held": Code.PAUSED, "after a look at the file": Code.PAUSED, end: Code.SESSION_CLOSED}
+        assert [one for one, _ in on.runtime.prompts if one != ident("desk")] == []
+
+
+async def test_people_do_not_find_a_child_by_the_title_that_an_agent_has_chosen() -> None:
+    async with office() as on:
+
+        async def desk(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).spawn("lie in wait", title="Career")
+            await asyncio.Event().wait()
+            return ""
+
+        on.agent("desk", desk)
+        on.helper(hanging)
+        await on.say("desk", "go")
+        await on.quiet()
+        assert (await on.exchange.directory.find("Career")).id == ident("career")
 
 
 async def test_a_child_that_an_operator_denies_is_none_and_its_parent_is_told() -> None:
