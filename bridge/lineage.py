@@ -60,9 +60,7 @@ def child(parent: Session, turn: TurnId, agent: str, title: str, new_id: str, no
         cwd=parent.cwd,
         project=parent.project,
         tags=(agent_tag(agent),),
-        habits=Habits(
-            peer_tools=parent.habits.peer_tools, peer_mode=parent.habits.peer_mode, timezone=parent.habits.timezone
-        ),
+        habits=Habits(peer_tools=parent.habits.peer_tools, peer_mode=parent.habits.peer_mode),
         parent=parent.id,
         spawned_in=turn,
     )

@@ -133,7 +133,7 @@ def _said(decider: Rule | Grant, sender: Party, recipient: Party, verb: Verb) ->
 
 
 def _deed(sender: Party, recipient: Party, verb: Verb) -> str:
-    return f"{verb} from {sender.id} to {recipient.id}"
+    return f"{verb} from {sender.id} to {named(recipient, verb)}"
 
 
 def _nothing(sender: Party, recipient: Party, verb: Verb) -> Decision:

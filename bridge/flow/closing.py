@@ -20,7 +20,7 @@ async def close_session(work: Work, session: Session, reason: str, *, withdrawn_
     """
     work.put(replace(session, closed_at=work.now))
     await retire_children(work, session.id, "the session of their parent was closed")
-    to_it = await work.store.open_requests_to(session.id)
+    to_it = [one for one in await work.store.open_requests_to(session.id) if await _open(work, one)]
     for kept in await work.store.unsettled_of(session.id):
         message = await work.message(kept.id) or kept
         if message.state is State.SETTLED:
@@ -61,9 +61,15 @@ async def drop_unborn(work: Work, message: Message) -> None:
         await close_session(work, child, "it was not to be spawned", withdrawn_by=child.parent)
 
 
-async def _close_open(work: Work, request: Request, state: Answer, reason: str, *, by_asker: bool = False) -> None:
+async def _open(work: Work, request: Request) -> Request | None:
+    """The request as this change has it, while it is open."""
     newest = await work.request(request.id)
-    if newest is not None and newest.open:
+    return newest if newest is not None and newest.open else None
+
+
+async def _close_open(work: Work, request: Request, state: Answer, reason: str, *, by_asker: bool = False) -> None:
+    newest = await _open(work, request)
+    if newest is not None:
         await close(work, newest, state, reason=reason, by_asker=by_asker)
 
 
