@@ -33,7 +33,7 @@ class Facts:
     """What the later steps know. `decisions` has one for each verb of the request. `inbox`, `open_requests` and
     `today`, which is that of the whole profile, are counts before this message. `circle` says that waiting would close
     a circle of waits, `attended` that somebody is there who could approve it, and `busy` that a recipient who takes
-    handoffs only when idle is not.
+    handoffs only when idle is not. `unmade` is why a recipient that is to be made with the message cannot be.
     """
 
     sender: Session
@@ -50,9 +50,12 @@ class Facts:
     attended: bool
     now: float
     busy: bool = False
+    unmade: Refused | None = None
 
 
 def verbs_of(send: Send | Message) -> tuple[Verb, ...]:
+    if isinstance(send, Send) and send.spawns is not None:
+        return (Verb.SPAWN,)
     first = Verb.ASK if send.intent is Intent.REQUEST else Verb.SEND
     return (first, Verb.WAKE) if send.wake else (first,)
 
@@ -139,7 +142,7 @@ def _able(facts: Facts) -> Refused | None:
         return closed_session(recipient.id)
     if recipient is not None and recipient.paused is not None:
         return Refused(Code.PAUSED, f"{recipient.id} is paused: {recipient.paused}")
-    return None
+    return facts.unmade
 
 
 def _sized(facts: Facts, send: Send) -> Refused | None:

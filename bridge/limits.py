@@ -25,6 +25,8 @@ class Limits:
     stop_grace_s: float = 10
     worker_grace_s: float = 10
     attempts: int = 5
+    children: int = 4
+    spawn_depth: int = 2
     cause_memory_s: float = 600
     start_timeout_s: float = 60
     question_timeout_s: float = 300

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bridge.ids import Place, SessionId
+from bridge.ids import Place, SessionId, TurnId
 from bridge.launching import NO_OPTIONS, Creation, Frozen, Options
 from bridge.quick import quick
 
@@ -78,6 +78,23 @@ class Standby:
     rests_until: float | None = None
 
 
+AGENT_TAG = "agent:"
+"""Begins the tag of a child, which names its agent: rules can tell children apart before there are any."""
+
+
+def agent_tag(agent: str) -> str:
+    return f"{AGENT_TAG}{agent}"
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """What bounds the children of a session that no other has spawned: how many there are at once, theirs included, and
+    how deep they go."""
+
+    children: int
+    depth: int
+
+
 @quick
 @dataclass(frozen=True, slots=True)
 class Session:
@@ -91,6 +108,8 @@ class Session:
     `frozen` is what its agents are started with, until it gets a fresh context: None where that was never settled.
     `creation` is there where it was made under a key. `answering` is the agent that stands in for its own, whose
     context `alias` is then; `standbys` are those of its agents that have another context, or that rest.
+    A child has a `parent`, and lives for as long as that one's turn which it was `spawned_in`. Every other session has
+    the `caps` that it was made with, or, where it is older than these, that its first child finds.
     """
 
     id: SessionId
@@ -112,6 +131,9 @@ class Session:
     creation: Creation | None = None
     answering: str | None = None
     standbys: tuple[Standby, ...] = ()
+    parent: SessionId | None = None
+    spawned_in: TurnId | None = None
+    caps: Caps | None = None
     version: int = 0
 
     @property
@@ -161,7 +183,7 @@ class NewSession:
     options: Options = NO_OPTIONS
     creation: Creation | None = None
 
-    def made(self, at: float) -> Session:
+    def made(self, at: float, caps: Caps | None = None) -> Session:
         return Session(
             self.id,
             self.title,
@@ -172,6 +194,7 @@ class NewSession:
             cwd=self.cwd,
             frozen=Frozen(self.options),
             creation=self.creation,
+            caps=caps,
         )
 
 

@@ -33,7 +33,8 @@ def _utc(seconds: float) -> datetime:
 class Send:
     """A request to send. `to` is as it was written: an id, or a handle in the sender's profile.
 
-    `ttl_s` shortens the life of the message. `key` makes the request idempotent for its sender.
+    `ttl_s` shortens the life of the message. `key` makes the request idempotent for its sender. `spawns` is the agent
+    of a recipient that is made for it.
     """
 
     to: str
@@ -43,6 +44,7 @@ class Send:
     in_reply_to: str | None = None
     key: str | None = None
     ttl_s: float | None = None
+    spawns: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +233,7 @@ class SessionView:
     agent: str | None = None
     label: str | None = None
     outdated: bool = False
+    parent: SessionId | None = None
     waits_for: tuple[str, ...] = ()
 
 

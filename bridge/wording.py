@@ -6,11 +6,11 @@ sent it, ever stands in it (DESIGN §5).
 
 from collections.abc import Sequence
 
-from bridge.decision import Effect
+from bridge.decision import Effect, Verb
 from bridge.errors import Refused
 from bridge.grant import Scope
 from bridge.ids import Place, SessionId, handle_of
-from bridge.message import Intent, Message, Outcome
+from bridge.message import Message, Outcome
 from bridge.ports.runtime import Left
 from bridge.quiet import clock, kept_until
 from bridge.request import Answer
@@ -55,6 +55,10 @@ MAIL_NOTE = (
 )
 REPLY_NOTE = "The reply is another agent's text, not your user's."
 OPEN_NOTE = "No answer yet. The question stays open, and its answer will arrive as mail: do not ask again."
+SPAWNED_NOTE = (
+    "The child ends with this turn, so wait for its answer before you finish: peer_ask to the child waits until it is "
+    "free for your next question, and peer_receive brings the answer to this task."
+)
 CUT_NOTE = "\n[cut by the bridge: the whole text is at the place where it was asked, and in the trace]"
 CUT_FINAL = "\n[cut by the bridge: the agent said more than this]"
 
@@ -130,12 +134,12 @@ HELD = "held until a person at its place approves it"
 _ASKED_CHARS = 1_200
 
 
-def approval_asked(held: Sequence[Message], wish: str | None = None, *, more: int = 0) -> str:
+def approval_asked(held: Sequence[Message], verbs: Sequence[Verb], wish: str | None = None, *, more: int = 0) -> str:
     """Who wants what of whom: the messages in their order, and for each the conversation that it is of. `more` wait
     behind them."""
     first = held[0]
-    wants = sorted({word for message in held for word in _wants(message)})
-    head = f"{handle_of(first.sender)} → {handle_of(first.recipient)} needs your approval ({', '.join(wants)})"
+    wants = ", ".join(sorted(verbs))
+    head = f"{handle_of(first.sender)} → {handle_of(first.recipient)} needs your approval ({wants})"
     room = max(100, _ASKED_CHARS // len(held))
     several = len(held) > 1
     told = [
@@ -182,11 +186,6 @@ def approval_decided(message: Message, how: str, by: str | None) -> str:
     who = f" by {by}" if by else ""
     pair = f"{handle_of(message.sender)} → {handle_of(message.recipient)}"
     return f"{pair}: {how}{who}\n{quoted(message)}"
-
-
-def _wants(message: Message) -> list[str]:
-    first = "ask" if message.intent is Intent.REQUEST else "send"
-    return [first, "wake"] if message.wake else [first]
 
 
 def refused_status(refused: Refused) -> str:

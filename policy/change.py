@@ -8,7 +8,7 @@ from enum import StrEnum
 from bridge.decision import Effect, Party, Verb
 from bridge.grant import Grant
 from policy.rules import Rule
-from policy.selectors import Selector
+from policy.selectors import Selector, named
 
 Entry = Rule | Grant
 
@@ -104,7 +104,7 @@ def _others(side: tuple[Selector, ...], party: Party) -> tuple[Selector, ...]:
 
 
 def _with(near: Sequence[Rule], sender: Party, recipient: Party, verb: Verb) -> Change:
-    alone = Rule((Selector(sender.id),), (Selector(recipient.id),), frozenset({verb}), Effect.ALLOW, NEW)
+    alone = Rule((Selector(sender.id),), (named(recipient, verb),), frozenset({verb}), Effect.ALLOW, NEW)
     if not near:
         return Change(Kind.ADD_RULE, None, alone)
     narrowest = min(near, key=lambda rule: max(map(width, rule.senders)) + max(map(width, rule.recipients)))

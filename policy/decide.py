@@ -12,6 +12,7 @@ from bridge.grant import Grant, Scope
 from policy.grants import Granted
 from policy.index import Index, Sides, first, sides
 from policy.rules import Rule
+from policy.selectors import named
 from policy.visibility import Memory
 
 NO_RULE = "no-rule"
@@ -132,11 +133,11 @@ def _said(decider: Rule | Grant, sender: Party, recipient: Party, verb: Verb) ->
 
 
 def _deed(sender: Party, recipient: Party, verb: Verb) -> str:
-    return f"{verb} from {sender.id} to {recipient.id}"
+    return f"{verb} from {sender.id} to {named(recipient, verb)}"
 
 
 def _nothing(sender: Party, recipient: Party, verb: Verb) -> Decision:
-    missing = f'from = "{sender.id}", to = "{recipient.id}", verbs = ["{verb}"]'
+    missing = f'from = "{sender.id}", to = "{named(recipient, verb)}", verbs = ["{verb}"]'
     return Decision(
         Effect.DENY, NO_RULE, f"no rule allows {_deed(sender, recipient, verb)}: one with {missing} is missing"
     )

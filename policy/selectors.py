@@ -11,9 +11,9 @@ sides are of one profile.
 import re
 from typing import NewType
 
-from bridge.decision import Party
+from bridge.decision import Party, Verb
 from bridge.ids import profile_of
-from bridge.session import Kind
+from bridge.session import AGENT_TAG, Kind
 
 Selector = NewType("Selector", str)
 
@@ -42,6 +42,14 @@ def selector(text: str) -> Selector:
     if re.match(rf"{_NAME}\Z", text):
         raise BadSelector(f"{text!r} names no profile", f"write PROFILE/{text}, or for all of a profile {text}/*")
     raise BadSelector(f"{text!r} is no selector", f"write {FORMS}")
+
+
+def named(recipient: Party, verb: Verb) -> Selector:
+    """How a rule for that verb names the recipient: by its id, but for a child that is to be spawned, which has none
+    before."""
+    agents = (tag for tag in sorted(recipient.tags) if tag.startswith(AGENT_TAG))
+    tag = next(agents, None) if verb is Verb.SPAWN else None
+    return Selector(recipient.id if tag is None else f"tag:{tag}")
 
 
 def by_name(party: Party) -> tuple[Selector, ...]:

@@ -62,6 +62,12 @@ class AskBody(Body):
         return Send(self.to, self.text, Intent.REQUEST, wake=True, in_reply_to=self.in_reply_to, key=self.key)
 
 
+class SpawnBody(Body):
+    agent: Name
+    title: Name
+    task: Text
+
+
 class ServerBody(Body):
     command: Annotated[list[Text], Field(min_length=1, max_length=100)]
     env_pass: Annotated[list[Name], Field(max_length=100)] = []

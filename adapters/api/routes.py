@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
-from adapters.api.bodies import AckBody, AskBody, FollowBody, SendBody, SessionBody, StopBody, TakeBody, Wait
+from adapters.api.bodies import AckBody, AskBody, FollowBody, SendBody, SessionBody, SpawnBody, StopBody, TakeBody, Wait
 from adapters.api.request import CallerOf, ChannelOf, ExchangeOf, while_connected
 from adapters.api.shown import (
     AckedShown,
@@ -84,6 +84,12 @@ async def renew(exchange: ExchangeOf, by: CallerOf, name: str) -> RenewedShown:
 async def send(exchange: ExchangeOf, channel: ChannelOf, body: SendBody) -> ReceiptShown:
     by = await caller(exchange, replace(channel, name=body.sender or channel.name))
     return ReceiptShown.model_validate(await exchange.send(by, body.as_send()))
+
+
+@router.post("/children")
+async def spawn(exchange: ExchangeOf, by: CallerOf, body: SpawnBody) -> ReceiptShown:
+    """Starts a child of the agent that calls, in its running turn, on a task. `to` is the child."""
+    return ReceiptShown.model_validate(await exchange.spawn(by, body.agent, body.title, body.task))
 
 
 @router.post("/ask")

@@ -90,6 +90,7 @@ class SessionShown(Shown):
     agent: str | None
     label: str | None
     outdated: bool
+    parent: str | None
 
 
 class MadeShown(SessionShown):

@@ -50,7 +50,7 @@ def sessions(bridge: Connection, options: argparse.Namespace) -> int:
             record(one)
         return exits.OK
     shown = ("id", "kind", "activity", "reachable", "busy", "unsettled", "places", "title")
-    rows = [[_value(one[key]) for key in shown] for one in found]
+    rows = [[_value(one[key]) for key in shown] for one in found if options.all or one["parent"] is None]
     columns([["SESSION", "KIND", "ACTIVITY", "REACHABLE", "BUSY", "MAIL", "PLACES", "TITLE"], *rows])
     return exits.OK
 

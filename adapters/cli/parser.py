@@ -232,7 +232,7 @@ def _looks(actions: "argparse._SubParsersAction[_Parser]") -> None:
     )
     explain = _action("explain", "what the rules and grants say of two sessions, and what would change it", actions)
     explain.add_argument("sender", metavar="FROM", help="a session's id or handle")
-    explain.add_argument("recipient", metavar="TO", help="a session's id or handle")
+    explain.add_argument("recipient", metavar="TO", help="a session's id or handle; agent:NAME for a child of FROM")
     explain.add_argument("verb", metavar="VERB", nargs="?", help="discover, send, ask, wake … (else a line for each)")
     explain.add_argument("--file", metavar="F", help="the settings (else tieline.toml in the home)")
     simulate = _action("simulate", "what other rules would have changed of what was decided lately", actions)

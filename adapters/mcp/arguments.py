@@ -54,5 +54,11 @@ class Reply(Arguments):
     )
 
 
+class Spawn(Arguments):
+    agent: str = Field(max_length=63, description="The name of one of the operator's agents.")
+    title: str = Field(max_length=80, description="What the child is for, in a few words.")
+    task: Text = Field(description="What it is to do. It knows nothing but this.")
+
+
 class OneMessage(Arguments):
     message_id: MessageIdent

@@ -6,7 +6,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from bridge import views
 from bridge.views import rfc3339
-from bridge.wording import MAIL_NOTE, OPEN_NOTE, REPLY_NOTE
+from bridge.wording import MAIL_NOTE, OPEN_NOTE, REPLY_NOTE, SPAWNED_NOTE
 
 
 def _shown(seconds: object) -> object:
@@ -34,6 +34,8 @@ class SessionResult(Result):
         description="While it is at work, handoffs wait (queue, collect), may be read (steer) or are refused (reject)."
     )
 
+    parent: str | None = Field(description="Of a child: the session whose turn it retires with.")
+
 
 class SessionsResult(Result):
     sessions: list[SessionResult]
@@ -50,6 +52,17 @@ class SentResult(Result):
     duplicate: bool
     depth: int
     waits_until: Annotated[str | None, BeforeValidator(_shown)] = Field(description="Not read or begun before then.")
+
+
+class SpawnedResult(Result):
+    """The receipt of a child's first task, by the child's own name."""
+
+    session: str = Field(validation_alias="to", description="The child's id, for peer_ask and peer_send.")
+    message_id: str
+    conversation_id: str
+    state: str = Field(description="queued: it begins. held: a person has to approve it first.")
+    depth: int
+    note: str = SPAWNED_NOTE
 
 
 class ReplyResult(Result):

@@ -89,6 +89,10 @@ async def _reply(exchange: Exchange, caller: Caller, given: arguments.Reply) -> 
     return results.SentResult.model_validate(await exchange.reply(caller, given.message_id, given.text, given.kind))
 
 
+async def _spawn(exchange: Exchange, caller: Caller, given: arguments.Spawn) -> results.Result:
+    return results.SpawnedResult.model_validate(await exchange.spawn(caller, given.agent, given.title, given.task))
+
+
 async def _defer(exchange: Exchange, caller: Caller, given: arguments.OneMessage) -> results.Result:
     await exchange.defer(caller, given.message_id)
     return results.DeferredResult(message_id=given.message_id)
@@ -165,6 +169,14 @@ TOOLS: dict[str, Tool[Any]] = {
             _cancel,
             ends=True,
             idempotent=True,
+        ),
+        Tool(
+            "peer_spawn",
+            "Start a child agent on a task of its own, beside you. It ends with your turn, whether it has answered or "
+            "not: read its answer (peer_receive) before you finish.",
+            arguments.Spawn,
+            results.SpawnedResult,
+            _spawn,
         ),
     )
 }

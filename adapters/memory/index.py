@@ -8,6 +8,7 @@ from bridge.approval import Approval
 from bridge.message import Message, State
 from bridge.post import Post, PostState
 from bridge.request import Request
+from bridge.session import Session
 from bridge.turn import Turn
 
 GOING = "going"
@@ -52,6 +53,8 @@ def _groups_of(row: Any) -> Iterator[tuple[type, object]]:
             going = row.live
         case Approval():
             going = row.open
+        case Session():
+            going = row.parent is not None and row.closed_at is None
         case _:
             return
     if going:

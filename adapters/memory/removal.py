@@ -10,16 +10,17 @@ from bridge.audit import Act
 from bridge.conversation import Conversation, Pair
 from bridge.decision import Verdict
 from bridge.grant import Grant
-from bridge.ids import ConversationId, MessageId, TurnId, first_id
+from bridge.ids import ConversationId, MessageId, SessionId, TurnId, first_id
 from bridge.intake import Update
 from bridge.message import Message
 from bridge.ports.store import Key
 from bridge.post import Post, PostState
 from bridge.request import Request
+from bridge.session import Session
 from bridge.trace import Step
 from bridge.turn import Turn
 
-_KINDS = (Message, Request, Turn, Post, Update, Step, Verdict, Conversation, Key, Grant, Approval, Act, Pair)
+_KINDS = (Message, Request, Turn, Post, Update, Step, Verdict, Conversation, Key, Grant, Approval, Act, Pair, Session)
 """What belongs to a message comes after it."""
 
 
@@ -53,7 +54,8 @@ class _Rule:
             case Request():
                 return self._past(row.closed_at) and self._alone(row.id)
             case Turn():
-                return self._past(row.ended_at) and row.id not in self._newest_turns
+                needed = row.id in self._newest_turns and not self._retired(row.session)
+                return self._past(row.ended_at) and not needed
             case Post():
                 over = row.state is not PostState.PENDING and self._past(row.due_at)
                 return over and self._alone(row.message)
@@ -74,6 +76,9 @@ class _Rule:
                 return self._past(row.at)
             case Pair():
                 return self._past(max(row.rest_until, *row.recent[-1:], 0))
+            case Session():
+                over = row.parent is not None and self._past(row.closed_at)
+                return over and not self._tables.group(Turn, row.id)
         return False
 
     def _past(self, time: float | None) -> bool:
@@ -91,6 +96,11 @@ class _Rule:
             or (own is not None and not (self._past(own.closed_at) and self._all_past(own.closing, own.late)))
             or message.id in self._awaiting
         )
+
+    def _retired(self, session: SessionId) -> bool:
+        """Whether it was a child that is closed."""
+        known = self._tables.get(Session, session)
+        return known is not None and known.parent is not None and known.closed_at is not None
 
     def _all_past(self, *replies: MessageId | None) -> bool:
         kept: Iterable[Message | None] = (self._tables.get(Message, reply) for reply in replies)

@@ -55,6 +55,12 @@ class MemoryStore:
     async def sessions(self) -> list[Session]:
         return self._all(Session, lambda session: True, by=lambda session: session.id)
 
+    async def children(self, parent: SessionId | None = None) -> list[Session]:
+        def wanted(session: Session) -> bool:
+            return session.parent is not None and parent in (None, session.parent)
+
+        return self._all(Session, wanted, among=GOING, by=lambda session: session.id)
+
     async def binding(self, place: Place) -> Binding | None:
         return self._one(Binding, place)
 

@@ -21,7 +21,7 @@ from bridge.ports.store import Change, DayQuota, Entity, InboxRoom, Key
 from bridge.post import Post
 from bridge.regime import Regime
 from bridge.request import Request
-from bridge.session import Binding
+from bridge.session import Binding, Session
 from bridge.trace import Step
 from bridge.turn import Turn
 
@@ -175,6 +175,8 @@ def _is_sound(row: Any) -> bool:
             return told and bounded and (row.used_at is None or row.scope is Scope.ONCE)
         case Approval():
             return row.open == (row.outcome is None)
+        case Session():
+            return (row.parent is None) == (row.spawned_in is None) and (row.caps is None or row.parent is None)
         case Regime():
             return row.paused == (row.paused_by is not None)
     return True

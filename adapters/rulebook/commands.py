@@ -11,7 +11,7 @@ from adapters.cli.connection import Dropped, NoBridge
 from adapters.cli.plain import visible
 from adapters.rulebook.notes import has_operators, notes
 from adapters.rulebook.running import Running
-from adapters.rulebook.sessions import named, parties
+from adapters.rulebook.sessions import children, named, parties, spawned
 from adapters.settings.home import home_of
 from adapters.settings.load import checked, drafted
 from adapters.settings.model import Settings
@@ -47,7 +47,7 @@ def check(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     sessions = parties(settings)
     for other in options.others:
         sessions = {**parties(drafted(Path(other), environ)), **sessions}
-    found = findings_of(settings.rules, list(sessions.values()))
+    found = findings_of(settings.rules, [*sessions.values(), *children(settings)])
     if options.json:
         for finding in found:
             output.record(as_json.finding(finding))
@@ -63,7 +63,8 @@ def check(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
 def explain(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """By the file, and where that is the home's own by what a running bridge knows beside it: what people have granted,
-    the sessions that were made at run time, and whether it decides so by now. Without a verb, of all that matter."""
+    the sessions that were made at run time, and whether it decides so by now. Without a verb, of all that matter. A
+    recipient like `agent:NAME` is the child that the sender would spawn for that agent."""
     settings = _settings(options.file, environ)
     verb = _verb(options.verb) if options.verb is not None else None
     known, grants, running = parties(settings), list[Grant](), None
@@ -74,7 +75,13 @@ def explain(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         except (NoBridge, Dropped, Refused) as error:
             output.note(f"by the file alone, for what people have granted is not known: {error}")
             running = None
-    sender, recipient = (named(text, settings.profile, known) for text in (options.sender, options.recipient))
+    sender = named(options.sender, settings.profile, known)
+    child = spawned(options.recipient, settings, sender)
+    if child is not None and verb not in (None, Verb.SPAWN):
+        remedy = "Parent and child may talk as far as nothing denies it; of others, no more than of its parent is said."
+        raise Refused(Code.INVALID_REQUEST, "what is not there yet can only be spawned", remedy=remedy)
+    verb = Verb.SPAWN if child is not None else verb
+    recipient = child or named(options.recipient, settings.profile, known)
     if sender.id == recipient.id:
         raise Refused(Code.SELF_SEND, f"{sender.id} sends nothing to itself")
     around = Circumstances(time(), None)
@@ -84,7 +91,9 @@ def explain(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     ]
     told = [one for one in every if verb is not None or one.verb in HANDING_WORK or one.decider is not None]
     noted = [
-        list(notes(one, settings, running.decision(sender.id, recipient.id, one.verb) if running else None))
+        list(
+            notes(one, settings, running.decision(sender.id, recipient.id, one.verb) if running and not child else None)
+        )
         for one in told
     ]
     if options.json:

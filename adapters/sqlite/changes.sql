@@ -5,12 +5,12 @@
 INSERT INTO sessions (
     id, title, kind, source, created_at, agent, cwd, project, tags, accept_wake, busy, inbox_limit, max_chars,
     reply_wake, peer_tools, peer_mode, hidden, quiet, timezone, alias, rested, paused, closed_at, last_seen, frozen,
-    creation, answering, standbys, version
+    creation, answering, standbys, parent, spawned_in, caps, version
 )
 VALUES (
     :id, :title, :kind, :source, :created_at, :agent, :cwd, :project, :tags, :accept_wake, :busy, :inbox_limit,
     :max_chars, :reply_wake, :peer_tools, :peer_mode, :hidden, :quiet, :timezone, :alias, :rested, :paused,
-    :closed_at, :last_seen, :frozen, :creation, :answering, :standbys, :version + 1
+    :closed_at, :last_seen, :frozen, :creation, :answering, :standbys, :parent, :spawned_in, :caps, :version + 1
 );
 
 -- name: update_session
@@ -21,7 +21,8 @@ SET
     max_chars = :max_chars, reply_wake = :reply_wake, peer_tools = :peer_tools, peer_mode = :peer_mode,
     hidden = :hidden, quiet = :quiet, timezone = :timezone, alias = :alias, rested = :rested,
     paused = :paused, closed_at = :closed_at, last_seen = :last_seen, frozen = :frozen, creation = :creation,
-    answering = :answering, standbys = :standbys, version = version + 1
+    answering = :answering, standbys = :standbys, parent = :parent, spawned_in = :spawned_in, caps = :caps,
+    version = version + 1
 WHERE id = :id AND version = :version;
 
 -- name: version_of_session

@@ -7,6 +7,12 @@ SELECT * FROM sessions WHERE id = :session;
 -- name: sessions
 SELECT * FROM sessions ORDER BY id;
 
+-- name: children
+SELECT * FROM sessions WHERE parent = :parent AND parent IS NOT NULL AND closed_at IS NULL ORDER BY id;
+
+-- name: all_children
+SELECT * FROM sessions INDEXED BY sessions_children WHERE parent IS NOT NULL AND closed_at IS NULL ORDER BY id;
+
 -- name: binding
 SELECT * FROM bindings WHERE place = :place;
 

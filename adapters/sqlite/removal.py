@@ -30,8 +30,10 @@ _KINDS: dict[str, tuple[float | str, _Bound]] = {
     "acts": ("", _old),
     "quotas": (-1, lambda before, keys_before: before // 86_400),
     "pairs": ("", lambda before, keys_before: "\U0010ffff"),
+    "sessions": ("", lambda before, keys_before: "\U0010ffff"),
 }
-"""Where each kind begins and ends, in its own order. What belongs to a message comes after all messages."""
+"""Where each kind begins and ends, in its own order. What belongs to a message comes after all messages, and
+what has turns after all turns."""
 
 
 class Removal:

@@ -34,7 +34,13 @@ SELECT max(id), count(*) FROM (SELECT id FROM turns WHERE id > :after AND id <= 
 DELETE FROM turns
 WHERE
     id > :after AND id <= :last AND ended_at <= :before
-    AND id < (SELECT max(newest.id) FROM turns AS newest WHERE newest.session = turns.session);
+    AND (
+        id < (SELECT max(newest.id) FROM turns AS newest WHERE newest.session = turns.session)
+        OR EXISTS (
+            SELECT 1 FROM sessions
+            WHERE sessions.id = turns.session AND sessions.parent IS NOT NULL AND sessions.closed_at IS NOT NULL
+        )
+    );
 
 -- name: next_posts
 SELECT max(id), count(*) FROM (SELECT id FROM posts WHERE id > :after AND id <= :until ORDER BY id LIMIT :limit);
@@ -132,3 +138,12 @@ SELECT max(day), count(*) FROM (SELECT day FROM quotas WHERE day > :after AND da
 
 -- name: remove_quotas
 DELETE FROM quotas WHERE day > :after AND day <= :last AND (day + 1) * 86400.0 <= :before;
+
+-- name: next_sessions
+SELECT max(id), count(*) FROM (SELECT id FROM sessions WHERE id > :after AND id <= :until ORDER BY id LIMIT :limit);
+
+-- name: remove_sessions
+DELETE FROM sessions
+WHERE
+    id > :after AND id <= :last AND parent IS NOT NULL AND closed_at <= :before
+    AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.session = sessions.id);

@@ -99,6 +99,11 @@ class SqliteStore:
     async def sessions(self) -> list[Session]:
         return await self._reader.all(Session, "sessions")
 
+    async def children(self, parent: SessionId | None = None) -> list[Session]:
+        if parent is None:
+            return await self._reader.all(Session, "all_children")
+        return await self._reader.all(Session, "children", parent=parent)
+
     async def binding(self, place: Place) -> Binding | None:
         return await self._reader.one(Binding, "binding", place=place)
 

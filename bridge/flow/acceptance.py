@@ -73,9 +73,12 @@ async def accept(
         by_command=by_command,
     )
     message = put_off(work, recipient, message)
-    if message.wake and takes_when_idle(recipient):
-        # Put as it was read: a turn that began since then, or another handoff that saw it idle too, is a conflict.
+    if (message.wake and takes_when_idle(recipient)) or recipient.parent is not None:
+        # Put as it was read: a turn that began since then, or another handoff that saw it idle too, is a conflict, and
+        # so is the closing of a child that did not see this message.
         work.put(recipient)
+    if held and send.spawns is not None:
+        work.put(replace(recipient, paused=wording.HELD))
     work.put(message)
     work.put(replace(conversation, messages=conversation.messages + 1))
     if caller.origin is not Origin.USER:
@@ -185,6 +188,7 @@ def _record(work: Work, caller: Caller, send: Send, message: Message, decision: 
         origin=message.origin.value,
         wake=message.wake,
         depth=message.depth,
+        spawns=send.spawns,
     )
 
 

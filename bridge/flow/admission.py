@@ -1,23 +1,25 @@
 """Admission: gathers the facts for the pure pipeline, and stores what it decides in one transaction."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from bridge.admission import PERSON_RULE, Facts, admit, digest, may_send, shape, verbs_of
 from bridge.caller import Caller
 from bridge.conversation import Pair, pair_of
-from bridge.decision import Circumstances, Decision, Effect, Verb, party
+from bridge.decision import Circumstances, Decision, Effect, Verb
 from bridge.errors import Code, Refused
 from bridge.flow.acceptance import accept, receipt_of
 from bridge.flow.causes import causes_of, mark_begun, place_for, replied_to
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.governance import Governance
+from bridge.flow.kin import line_of, places_of
 from bridge.flow.ledger import Ledger
 from bridge.flow.occupied import occupant
 from bridge.flow.refusal import refuse, refuse_early
 from bridge.flow.work import Work
 from bridge.grant import Scope
 from bridge.ids import MessageId, SessionId, address, profile_of
+from bridge.lineage import Line, decided, denied, seen
 from bridge.loops import day_of, stand
 from bridge.message import Origin
 from bridge.ports.policy import Policy
@@ -31,6 +33,16 @@ def _on_behalf(turn: Turn | None, send: Send) -> MessageId | None:
     if turn is None or turn.acts_for is not None or len(turn.inputs) == 1:
         return turn.acts_for if turn else None
     return next((one for one in turn.inputs if one == send.in_reply_to), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Newborn:
+    """A recipient that is made with the message to it. `puts` are stored where that is admitted, and `against` is what
+    stands against its being made, if anything does."""
+
+    session: Session
+    puts: Sequence[Session]
+    against: Refused | None
 
 
 class Admission:
@@ -48,16 +60,21 @@ class Admission:
         """
 
         async def body(work: Work) -> Receipt | Refused:
-            return await self._admit(work, caller, send, circle)
+            return await self.admit(work, caller, send, circle=circle)
 
         outcome = await self._ledger.do_as(caller, body)
         if isinstance(outcome, Refused):
             raise outcome
         return outcome
 
-    async def _admit(self, work: Work, caller: Caller, send: Send, circle: bool) -> Receipt | Refused:
+    async def admit(
+        self, work: Work, caller: Caller, send: Send, *, circle: bool = False, newborn: Newborn | None = None
+    ) -> Receipt | Refused:
+        """The same in the change of `work`, which holds the message or, where it is refused, the decision."""
         to = address(send.to.strip(), profile_of(caller.session))
         parties = await work.store.parties(caller.session, to, day_of(work.now))
+        if newborn is not None:
+            parties = replace(parties, recipient=newborn.session)
         sender, recipient = parties.sender, parties.recipient
         if sender is None:
             return Refused(Code.UNKNOWN_SESSION, "the sending session does not exist")
@@ -72,11 +89,18 @@ class Admission:
             return refuse_early(work, caller, send, parent)
         standing = stand(sender.id, causes, parent)
         conversation = await work.conversation(standing.conversation) if standing.conversation else None
-        origin = self._origin(caller, sender, recipient, parties.places)
+        from_line = await line_of(work.session, sender)
+        to_line: Line = await line_of(work.session, recipient) if recipient is not None else ()
+        # People attend to a child where they attend to its root.
+        places = await places_of(work, to_line[-1].id) if len(to_line) > 1 else parties.places
+        origin = self._origin(caller, sender, recipient, places)
         acting = replace(caller, origin=origin)
         policy = await self._governance.policy(await work.regime())
-        if recipient is not None and not _visible(policy, acting, sender, recipient, work.now):
-            recipient = None  # nothing of it may show from here on, neither in what is said nor in what that takes
+        if recipient is not None and not _visible(policy, acting, from_line, to_line, work.now):
+            recipient, to_line = (
+                None,
+                (),
+            )  # nothing of it may show from here on, neither in what is said nor in what that takes
         occupied = await occupant(work, recipient, send)
         pair = parties.pair or Pair(*pair_of(sender.id, recipient.id if recipient else sender.id))
         around = Circumstances(work.now, standing.conversation)
@@ -84,7 +108,7 @@ class Admission:
             sender=sender,
             recipient=recipient,
             visible=recipient is not None,
-            decisions=_decisions(policy, acting, sender, recipient, send, around),
+            decisions=_decisions(policy, acting, from_line, to_line, send, around),
             standing=standing,
             conversation=conversation,
             pair=pair,
@@ -92,9 +116,10 @@ class Admission:
             open_requests=parties.open_requests,
             today=parties.today,
             circle=circle,
-            attended=any(work.means.attended(one.place) for one in parties.places),
+            attended=any(work.means.attended(one.place) for one in places),
             now=work.now,
             busy=occupied is not None,
+            unmade=newborn.against if newborn is not None else None,
         )
         decision = admit(acting, send, facts, work.limits)
         place = place_for(work, caller, turn, parties.sender_places)
@@ -107,6 +132,8 @@ class Admission:
             return decision
         if turn is not None:
             await mark_begun(work, turn)
+        for one in newborn.puts if newborn is not None else ():
+            work.put(one)
         await _use_up(work, facts.decisions.values())
         acts_for = _on_behalf(turn, send)
         return await accept(work, acting, send, facts, parties, decision, place, acts_for, self._lanes)
@@ -150,23 +177,23 @@ class Admission:
         return Origin.PEER
 
 
-def _visible(policy: Policy, caller: Caller, sender: Session, recipient: Session, now: float) -> bool:
-    own = profile_of(recipient.id) == profile_of(sender.id)
-    if recipient.id == sender.id or caller.origin is Origin.USER or (caller.person is not None and own):
+def _visible(policy: Policy, caller: Caller, sender: Line, recipient: Line, now: float) -> bool:
+    one, other = sender[0], recipient[0]
+    own = profile_of(other.id) == profile_of(one.id)
+    if other.id == one.id or caller.origin is Origin.USER or (caller.person is not None and own):
         return True
-    return recipient.id in policy.visible(party(sender), [party(recipient)], now)
+    return other.id in seen(policy, sender, [recipient], now)
 
 
 def _decisions(
-    policy: Policy, caller: Caller, sender: Session, recipient: Session | None, send: Send, around: Circumstances
+    policy: Policy, caller: Caller, sender: Line, recipient: Line, send: Send, around: Circumstances
 ) -> dict[Verb, Decision]:
-    if recipient is None:
+    if not recipient:
         return {}
-    one, other = party(sender), party(recipient)
     if caller.origin is Origin.USER:
         by_person = Decision(Effect.ALLOW, PERSON_RULE, "a person who may talk at the recipient's place")
-        return {verb: policy.denied(one, other, verb, around) or by_person for verb in verbs_of(send)}
-    return {verb: policy.decide(one, other, verb, around) for verb in verbs_of(send)}
+        return {verb: denied(policy, sender, recipient, verb, around) or by_person for verb in verbs_of(send)}
+    return {verb: decided(policy, sender, recipient, verb, around) for verb in verbs_of(send)}
 
 
 async def _use_up(work: Work, decisions: Iterable[Decision]) -> None:

@@ -1,29 +1,32 @@
 """Approvals: what operators decide, once, from whichever surface (DESIGN §4)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bridge import wording
-from bridge.admission import Facts, confirm, inbox_room, verbs_of
+from bridge.admission import Facts, confirm, inbox_room
 from bridge.audit import ActKind
 from bridge.caller import Caller
 from bridge.conversation import Pair, pair_of
-from bridge.decision import Circumstances, Decision, Effect, Verb, Verdict, party
+from bridge.decision import Circumstances, Decision, Effect, Verb, Verdict
 from bridge.errors import Code, Refused
 from bridge.flow.acceptance import enter, put_off
 from bridge.flow.causes import unknown_message
+from bridge.flow.closing import drop_unborn
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.governance import Governance
 from bridge.flow.grants import give
-from bridge.flow.holding import let_go, of_pair, wished
+from bridge.flow.holding import let_go, of_pair, wanted, wished
+from bridge.flow.kin import line_of
 from bridge.flow.ledger import Ledger
 from bridge.flow.settlement import settle, show_status
 from bridge.flow.work import Work
 from bridge.grant import Grant, Scope
 from bridge.ids import ConversationId, MessageId, Place, profile_of
+from bridge.lineage import decided
 from bridge.loops import Standing, day_of
 from bridge.message import Intent, Message, Outcome, State, in_line
 from bridge.ports.store import InboxRoom
+from bridge.session import agent_tag
 from bridge.trace import StepKind
 
 _NOT_NOW = frozenset({Code.INBOX_FULL, Code.PAUSED, Code.BUSY})
@@ -51,6 +54,10 @@ class Approvals:
         """The held messages to sessions of the profile, by id."""
         held, now = await self._ledger.store.held(), self._ledger.clock.now()
         return [one for one in held if profile_of(one.recipient) == self._profile and now < one.expires_at]
+
+    async def wanted(self, message: Message) -> tuple[Verb, ...]:
+        """The verbs that are asked about."""
+        return await wanted(Work(self._ledger), [message])
 
     async def approve(self, by: Caller, message_id: str, scope: Scope, *, with_earlier: bool = False) -> Decided:
         """Lets a held message go; `with_earlier` also those of the pair that are held since before it. What the rules
@@ -80,6 +87,7 @@ class Approvals:
             for one in await _chosen(work, message, with_earlier):
                 work.act(ActKind.DENIED, by, one.id, sender=one.sender, to=one.recipient)
                 await settle(work, one, Outcome.REFUSED, reason=f"denied by {by.name}", by=by.name)
+                await drop_unborn(work, one)
             return Decided(await work.message(message.id) or message, "Denied.")
 
         return await self._ledger.do(body)
@@ -118,12 +126,16 @@ class Approvals:
         if sender is None:
             raise unknown_message()
         recipient = parties.recipient
+        if recipient is not None and recipient.parent == sender.id:
+            recipient = replace(recipient, paused=None)  # That it may begin is what is decided here.
+            parties = replace(parties, recipient=recipient)
         policy = await self._governance.policy(await work.regime(), also=given)
         around = Circumstances(work.now, message.conversation)
         decisions: dict[Verb, Decision] = {}
         if recipient is not None:
-            one, other = party(sender), party(recipient)
-            decisions = {verb: policy.decide(one, other, verb, around) for verb in _verbs([message])}
+            one, other = await line_of(work.session, sender), await line_of(work.session, recipient)
+            verbs = await wanted(work, [message])
+            decisions = {verb: decided(policy, one, other, verb, around) for verb in verbs}
         facts = Facts(
             sender=sender,
             recipient=recipient,
@@ -146,21 +158,24 @@ class Approvals:
         if refused is not None:
             reason = f"approved by {by.name}, but {refused.reason}"
             await settle(work, message, Outcome.REFUSED, reason=reason, by=by.name)
+            await drop_unborn(work, message)
             return False
         assert recipient is not None
+        if recipient.parent is not None:
+            work.put(recipient)
         released = message.approved(work.now, expires_at=await _life_ends(work, message))
         released = put_off(work, recipient, released)
         work.put(released)
         work.check(InboxRoom(recipient.id, inbox_room(recipient, work.limits)))
         work.step(StepKind.DECISION, released, effect=Effect.ALLOW.value, rule=_rule(message), approved_by=by.name)
-        self._record(work, by, message)
+        await self._record(work, by, message)
         await let_go(work, message, wording.APPROVED[scope].rstrip("."), by.name)
         await show_status(work, message, f"approved by {by.name}")
         await enter(work, released, parties, self._lanes, position=await _position(work, released))
         work.then(lambda: work.wake.at(released.expires_at))
         return True
 
-    def _record(self, work: Work, by: Caller, message: Message) -> None:
+    async def _record(self, work: Work, by: Caller, message: Message) -> None:
         work.verdict(
             Verdict(
                 id=work.new_id(),
@@ -168,7 +183,7 @@ class Approvals:
                 sender=message.sender,
                 recipient=message.recipient,
                 origin=message.origin,
-                verbs=tuple(verb.value for verb in _verbs([message])),
+                verbs=tuple(verb.value for verb in await wanted(work, [message])),
                 effect=Effect.ALLOW,
                 rule=_rule(message),
                 reason=f"approved by {by.name}",
@@ -183,6 +198,7 @@ class Approvals:
 async def expire(work: Work, message: Message) -> None:
     """Nobody has decided about a held message while it was held."""
     await settle(work, message, Outcome.EXPIRED, reason="nobody approved it in time")
+    await drop_unborn(work, message)
 
 
 async def _chosen(work: Work, message: Message, with_earlier: bool) -> list[Message]:
@@ -194,17 +210,18 @@ async def _chosen(work: Work, message: Message, with_earlier: bool) -> list[Mess
 async def _grants(work: Work, by: Caller, chosen: list[Message], scope: Scope) -> list[Grant]:
     """What is granted beside, so that the next of the kind need not be asked about."""
     first = chosen[0]
+    to = await _granted_to(work, first)
     match scope:
         case Scope.CONVERSATION:
             talks: dict[ConversationId, list[Message]] = {}
             for one in chosen:
                 talks.setdefault(one.conversation, []).append(one)
             return [
-                await give(work, by, first.sender, first.recipient, _verbs(of_it), scope, talk)
+                await give(work, by, first.sender, to, await wanted(work, of_it), scope, talk)
                 for talk, of_it in talks.items()
             ]
         case Scope.PAIR:
-            return [await give(work, by, first.sender, first.recipient, _verbs(chosen), scope)]
+            return [await give(work, by, first.sender, to, await wanted(work, chosen), scope)]
         case _:
             return []
 
@@ -225,8 +242,12 @@ async def _position(work: Work, message: Message) -> int:
     return len(before) if message.wake else 0
 
 
-def _verbs(messages: Sequence[Message]) -> tuple[Verb, ...]:
-    return tuple(dict.fromkeys(verb for message in messages for verb in verbs_of(message)))
+async def _granted_to(work: Work, message: Message) -> str:
+    """The recipient; of what spawns one, whichever of the same agent is spawned next."""
+    recipient = await work.session(message.recipient)
+    if recipient is not None and recipient.parent == message.sender and recipient.agent is not None:
+        return f"tag:{agent_tag(recipient.agent)}"
+    return message.recipient
 
 
 async def _over(work: Work, message: Message) -> str:

@@ -9,6 +9,7 @@ from bridge.errors import Code, Refused
 from bridge.flow.admission import Admission
 from bridge.flow.agents import Agents
 from bridge.flow.attempts import record_attempt
+from bridge.flow.children import Children
 from bridge.flow.control import Control
 from bridge.flow.directory import Directory
 from bridge.flow.insight import Insight
@@ -50,6 +51,7 @@ class Calls:
         sessions: Sessions,
         speakers: Speakers,
         admission: Admission,
+        children: Children,
         replies: Replies,
         mailbox: Mailbox,
         steering: Steering,
@@ -63,6 +65,7 @@ class Calls:
         self._sessions = sessions
         self._speakers = speakers
         self._admission = admission
+        self._children = children
         self._replies = replies
         self._mailbox = mailbox
         self._steering = steering
@@ -81,6 +84,14 @@ class Calls:
 
     async def ask(self, caller: Caller, send: Send, timeout_s: float) -> AnswerView:
         return await self._replies.ask(caller, send, timeout_s)
+
+    async def spawn(self, caller: Caller, agent: str, title: str, task: str) -> Receipt:
+        """Makes a child of the caller, and hands it its task as a request. Outside of a turn that is an attempt; in one
+        it is decided like every message."""
+        if caller.turn is None:
+            async with self._recorded(caller, f"spawn {agent[:80]}"):
+                return await self._children.spawn(caller, agent, title, task)
+        return await self._children.spawn(caller, agent, title, task)
 
     async def answer(self, caller: Caller, message_id: str, timeout_s: float) -> AnswerView:
         async with self._recorded(caller, f"look at {message_id}"):

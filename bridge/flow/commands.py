@@ -260,8 +260,9 @@ class Commands:
 
     async def _sessions(self, heard: Heard, rest: str) -> str:
         caller = Caller(await self._speaker(heard), Origin.USER)
+        every = rest.lower() == "all"
         views, more = await self._directory.sessions(
-            caller, active=rest.lower() == "active", every=rest.lower() == "all"
+            caller, active=rest.lower() == "active", every=every, children=every
         )
         lines = [wording.session_line(view) for view in views]
         if more:

@@ -17,6 +17,7 @@ from bridge.flow.showing import revise
 from bridge.flow.turns import Turns
 from bridge.flow.work import Work
 from bridge.ids import ConversationId, MessageId, SessionId
+from bridge.lineage import caps_of
 from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.quiet import kept_until
 from bridge.request import Answer
@@ -79,7 +80,8 @@ class Control:
         async def body(work: Work) -> int:
             known = await work.session(session)
             if known is not None:
-                fresh = replace(known, alias=None, rested=False, paused=None, answering=None, standbys=())
+                caps = caps_of(work.limits) if known.parent is None else None
+                fresh = replace(known, alias=None, rested=False, paused=None, answering=None, standbys=(), caps=caps)
                 work.put(self._current.applied(fresh))
             failed = 0
             for request in await work.store.open_requests_to(session):

@@ -5,15 +5,16 @@ from dataclasses import replace
 
 from bridge.admission import unknown_session
 from bridge.caller import Caller
-from bridge.decision import party
 from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
 from bridge.flow.current import Current
 from bridge.flow.governance import Governance
+from bridge.flow.kin import line_of, lines_among
 from bridge.flow.ledger import Ledger
 from bridge.flow.steering import in_effect
 from bridge.ids import Place, SessionId, address, profile_of
 from bridge.launching import HIDDEN_LABELS
+from bridge.lineage import kin, seen
 from bridge.message import Origin
 from bridge.session import Session
 from bridge.turn import Turn
@@ -31,16 +32,25 @@ class Directory:
         self.profile = profile
 
     async def sessions(
-        self, caller: Caller, *, active: bool = False, every: bool = False, limit: int = 50, cursor: str | None = None
+        self,
+        caller: Caller,
+        *,
+        active: bool = False,
+        every: bool = False,
+        limit: int = 50,
+        cursor: str | None = None,
+        children: bool = True,
     ) -> tuple[list[SessionView], str | None]:
-        """The sessions that the caller may discover, by id, and the cursor of the next page if there is one. People are
-        not shown those whose label says that nobody looks for them, unless `every` one is asked for."""
+        """The sessions that the caller may discover, by id, with `children` or without, and the cursor of the next page
+        if there is one. People are not shown those whose label says that nobody looks for them, unless `every` one is
+        asked for."""
         limit = max(1, min(limit, 500))
         idents = await self.discoverable(caller)
         views = [
             view
             for view in await self._views(idents)
-            if not active or (view.live or view.activity != "idle" or view.unsettled)
+            if (children or view.parent is None)
+            and (not active or view.live or view.activity != "idle" or view.unsettled)
         ]
         if caller.origin is Origin.USER and not every:
             views = [view for view in views if view.label not in HIDDEN_LABELS]
@@ -74,12 +84,13 @@ class Directory:
         return titled[0]
 
     async def _titled(self, text: str) -> list[tuple[Session, str]]:
-        """The open sessions with whose title a text begins; of titles that begin alike the longest are meant."""
+        """The open sessions with whose title a text begins; of titles that begin alike the longest are meant. An agent
+        that chose the title of a child so that people's words came to it would find none."""
         found: dict[int, list[tuple[Session, str]]] = {}
         for session in await self._ledger.store.sessions():
             words = session.title.casefold().split()
             begin, rest = _split(text, len(words))
-            mine = profile_of(session.id) == self.profile and session.closed_at is None
+            mine = profile_of(session.id) == self.profile and session.closed_at is None and session.parent is None
             if mine and words and begin.casefold().split() == words:
                 found.setdefault(len(words), []).append((session, rest))
         return found[max(found)] if found else []
@@ -111,8 +122,10 @@ class Directory:
             return []
         every = [one for one in await self._ledger.store.sessions() if one.closed_at is None]
         policy = await self._governance.policy(await self._ledger.regime())
-        seen = policy.visible(party(viewer), [party(one) for one in every], self._ledger.clock.now())
-        return [one.id for one in every if (one.id in seen and not one.habits.hidden) or one.id == viewer.id]
+        line = await line_of(self._ledger.store.session, viewer)
+        found = seen(policy, line, lines_among(every), self._ledger.clock.now())
+        shown = (one for one in every if one.id in found and (not one.habits.hidden or kin(one, viewer)))
+        return sorted({viewer.id, *(one.id for one in shown)})
 
     async def _views(self, idents: Sequence[SessionId]) -> list[SessionView]:
         turns = {turn.session: turn for turn in await self._ledger.store.live_turns()}
@@ -152,6 +165,7 @@ class Directory:
             agent=session.answers,
             label=session.options.label,
             outdated=self._current.outdated(session),
+            parent=session.parent,
         )
 
 

@@ -11,6 +11,7 @@ from bridge.flow.approvals import Approvals
 from bridge.flow.buttons import Buttons
 from bridge.flow.calls import Calls
 from bridge.flow.charter import Charter
+from bridge.flow.children import Children
 from bridge.flow.commands import Commands
 from bridge.flow.control import Control
 from bridge.flow.current import Current
@@ -32,6 +33,7 @@ from bridge.flow.recovery import Recovery
 from bridge.flow.redeclaring import redeclare
 from bridge.flow.reply import Replies
 from bridge.flow.retention import Retention
+from bridge.flow.retirement import Retirement, retire_left
 from bridge.flow.roster import Roster
 from bridge.flow.sessions import Sessions
 from bridge.flow.shortage import Shortage
@@ -103,6 +105,7 @@ class Exchange(Calls):
         directory = Directory(ledger, governance, agents, current, profile)
         roster = Roster(ledger, agents, current, profile)
         control = Control(ledger, self._turns, self._recovery, agents, current, self._tasks)
+        self._retirement = Retirement(self._turns, control, agents, self._tasks)
         steering = Steering(ledger, agents)
         approvals = Approvals(ledger, governance, self._dispatch, profile)
         permissions = Permissions(ledger, governance)
@@ -123,6 +126,7 @@ class Exchange(Calls):
             sessions=Sessions(ledger, roster, control, directory, proposals),
             speakers=Speakers(ledger, self._turns, profile),
             admission=admission,
+            children=Children(ledger, admission, agents),
             replies=Replies(ledger, admission, waits, self._hints),
             mailbox=Mailbox(ledger, self._hints, unheard, steering),
             steering=steering,
@@ -133,12 +137,13 @@ class Exchange(Calls):
 
     async def start(self, declared: Sequence[Declared]) -> None:
         """Recovers what an earlier bridge left, and brings the sessions to what the file says."""
+        await retire_left(self._ledger)
         await self._recovery.restart()
         await self.roster.declare(declared)
 
     async def begin(self) -> None:
         """Begins to deliver. Agents call back at once, so whatever serves their tools must accept by then."""
-        self._hints.attach(self._dispatch.hint, self._timekeeper.at)
+        self._hints.attach(self._dispatch.hint, self._timekeeper.at, self._retirement.begin)
         self._dispatch.open()
         self._background.append(self._tasks.create_task(self._timekeeper.run()))
         for task in (Retention(self._ledger), Shortage(self._ledger)):

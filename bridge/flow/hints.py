@@ -16,17 +16,27 @@ class Hints:
         self._watchers: dict[object, dict[asyncio.Event, None]] = defaultdict(dict)
         self._lane: Callable[[SessionId], None] = lambda session: None
         self._at: Callable[[float], None] = lambda time: None
+        self._retired: Callable[[SessionId], None] = lambda session: None
 
-    def attach(self, lane: Callable[[SessionId], None], at: Callable[[float], None]) -> None:
-        """Names the dispatcher and the timekeeper."""
+    def attach(
+        self,
+        lane: Callable[[SessionId], None],
+        at: Callable[[float], None],
+        retired: Callable[[SessionId], None],
+    ) -> None:
+        """Names the dispatcher, the timekeeper and who ends what closed children run."""
         self._lane = lane
         self._at = at
+        self._retired = retired
 
     def lane(self, session: SessionId) -> None:
         self._lane(session)
 
     def at(self, time: float) -> None:
         self._at(time)
+
+    def retired(self, session: SessionId) -> None:
+        self._retired(session)
 
     def mail(self, session: SessionId) -> None:
         self._set(("mail", session))

@@ -5,11 +5,15 @@ button decides is what its post showed: the messages up to the one that its acti
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 from bridge import wording
+from bridge.admission import verbs_of
 from bridge.approval import Approval, ApprovalId, Subject
-from bridge.flow.causes import first_place
+from bridge.decision import Verb
+from bridge.flow.causes import served
+from bridge.flow.kin import places_of
 from bridge.flow.showing import revise, show
 from bridge.flow.work import Work
 from bridge.ids import Place, SessionId
@@ -70,6 +74,16 @@ async def wished(work: Work, message: Message, wish: str) -> Place | None:
     return Place(content["place"]) if content["place"] else None
 
 
+async def wanted(work: Work, held: Sequence[Message]) -> tuple[Verb, ...]:
+    """The verbs that are asked about. Of what a parent sends to its child, only the first task is ever held."""
+    verbs: dict[Verb, None] = {}
+    for message in held:
+        recipient = await work.session(message.recipient)
+        spawns = recipient is not None and recipient.parent == message.sender
+        verbs |= dict.fromkeys((Verb.SPAWN,) if spawns else verbs_of(message))
+    return tuple(verbs)
+
+
 async def of_pair(work: Work, message: Message) -> list[Message]:
     """What is held of the same sender to the same recipient, by id."""
     return [one for one in await work.held_messages() if _about(one) == _about(message)]
@@ -81,10 +95,11 @@ async def open_about(work: Work, message: Message) -> Approval | None:
 
 async def attended_place(work: Work, session: SessionId) -> Place | None:
     """Where somebody can be asked about what comes to a session: the first of its places with an operator."""
-    for binding in await work.store.places(session):
+    places = await places_of(work, session)
+    for binding in places:
         if work.means.attended(binding.place):
             return binding.place
-    return await first_place(work, session)
+    return served(work, places)
 
 
 async def _ask(work: Work, approval: Approval, held: list[Message]) -> None:
@@ -97,7 +112,8 @@ async def _ask(work: Work, approval: Approval, held: list[Message]) -> None:
         Button("Deny", f"no:{last}"),
     )
     content, key = json.loads(approval.content), f"approval:{approval.id}"
-    text = wording.approval_asked(shown, content.get("wish"), more=len(held) - len(shown))
+    verbs = await wanted(work, shown)
+    text = wording.approval_asked(shown, verbs, content.get("wish"), more=len(held) - len(shown))
     session = shown[-1].recipient
     await show(work, key, content["place"], PostKind.NOTICE, text, buttons=buttons, session=session)
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bridge.admission import verbs_of
 from bridge.approval import Subject
 from bridge.audit import Act
 from bridge.caller import Caller
@@ -53,7 +52,7 @@ class Oversight:
 
     async def approvals(self, caller: Caller) -> list[HeldView]:
         await self._person(caller, "approvals")
-        return [_held(message) for message in await self._approvals.waiting()]
+        return [_held(message, await self._approvals.wanted(message)) for message in await self._approvals.waiting()]
 
     async def approve(self, caller: Caller, message_id: str, scope: Scope) -> DecidedView:
         await self._person(caller, f"approve {message_id[:60]}")
@@ -239,12 +238,12 @@ async def _apply(work: Work, by: Caller, content: Mapping[str, Any]) -> None:
         await _give(work, by, content)
 
 
-def _held(message: Message) -> HeldView:
+def _held(message: Message, verbs: tuple[Verb, ...]) -> HeldView:
     return HeldView(
         message_id=message.id,
         sender=message.sender,
         to=message.recipient,
-        verbs=verbs_of(message),
+        verbs=verbs,
         text=message.text,
         depth=message.depth,
         conversation_id=message.conversation,

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Mapping
 
 from bridge.decision import Circumstances, Effect, Party, Verb, party
 from bridge.flow.governance import Governance
+from bridge.flow.kin import line_of
 from bridge.flow.ledger import Ledger
 from bridge.grant import HANDING_WORK
 from bridge.ids import SessionId, profile_of
+from bridge.lineage import decided
 from bridge.ports.policy import Policy
 from bridge.session import Session
 from bridge.views import DecisionView, PermissionsView, Reach
@@ -22,15 +24,16 @@ class Permissions:
 
     async def decision(self, sender: Session, recipient: Session, verb: Verb) -> DecisionView:
         """What a new conversation would be told, whoever asks."""
-        decided = (await self._policy()).decide(party(sender), party(recipient), verb, self._now())
-        places = await self._ledger.store.places(recipient.id)
+        line, other = [await line_of(self._ledger.store.session, one) for one in (sender, recipient)]
+        decision = decided(await self._policy(), line, other, verb, self._now())
+        places = await self._ledger.store.places(other[-1].id)
         return DecisionView(
             sender=sender.id,
             recipient=recipient.id,
             verb=verb,
-            effect=decided.effect,
-            rule=decided.rule,
-            reason=decided.reason,
+            effect=decision.effect,
+            rule=decision.rule,
+            reason=decision.reason,
             attended=any(self._ledger.attended(one.place) for one in places),
         )
 
@@ -41,13 +44,16 @@ class Permissions:
         return {verb: one.rule for verb, one in said.items() if one is not None}
 
     async def of(self, session: Session) -> PermissionsView:
-        """Of the profile's open sessions."""
+        """Of the profile's open sessions, but children."""
         policy, now = await self._policy(), self._now()
         here = party(session)
         every = [
             party(one)
             for one in await self._ledger.store.sessions()
-            if one.closed_at is None and one.id != session.id and profile_of(one.id) == profile_of(session.id)
+            if one.closed_at is None
+            and one.parent is None
+            and one.id != session.id
+            and profile_of(one.id) == profile_of(session.id)
         ]
         seen = policy.visible(here, every, now.now)
         peers = [one for one in every if one.id in seen]

@@ -105,7 +105,7 @@ class Recovery:
 
     async def _adopted(self, turn: Turn) -> Agent | None:
         session = await self._ledger.surely(lambda work: work.session(turn.session))
-        if session is None or not turn.prompt_sent:
+        if session is None or session.closed_at is not None or not turn.prompt_sent:
             return None
         agent = await self._agents.adopt(session, turn)
         if agent is not None:

@@ -10,6 +10,7 @@ from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.flow.admission import Admission
 from bridge.flow.causes import mark_begun, unknown_message
+from bridge.flow.closing import drop_unborn
 from bridge.flow.hints import Hints
 from bridge.flow.ledger import Ledger
 from bridge.flow.mailbox import holder, read
@@ -85,6 +86,8 @@ class Replies:
                 return
             if message.state in (State.HELD, State.QUEUED, State.PARKED):
                 await settle(work, message, Outcome.CANCELLED, reason="withdrawn by its sender", by_sender=True)
+                if message.state is State.HELD:
+                    await drop_unborn(work, message)
             elif request is not None:
                 await close(work, request, Answer.CANCELLED, reason="withdrawn by its sender", by_asker=True)
             if request is not None:

@@ -6,17 +6,16 @@ from itertools import count
 
 from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
+from bridge.flow.closing import close_session
 from bridge.flow.control import hasten
 from bridge.flow.current import Current
 from bridge.flow.ledger import Ledger
-from bridge.flow.settlement import close, settle
 from bridge.flow.work import Work
 from bridge.ids import SHELL, Place, SessionId, profile_of, session_id
 from bridge.ids import place as parse_place
 from bridge.launching import NO_OPTIONS, Creation, Options
 from bridge.launching import check as check_options
-from bridge.message import Outcome
-from bridge.request import Answer
+from bridge.lineage import caps_of, for_child
 from bridge.session import Binding, Declared, Habits, Kind, NewSession, Session, Source
 
 
@@ -45,21 +44,25 @@ class Roster:
             if known is None and again:
                 # It is there, for it could not be made, but in no list: it is unreadable, and this says so.
                 known = await work.session(ident)
-            session = self._as_declared(known or Session(ident, one.title, one.kind, Source.FILE, work.now), one)
+            caps = caps_of(work.limits)
+            known_or_new = known or Session(ident, one.title, one.kind, Source.FILE, work.now, caps=caps)
+            session = self._as_declared(known_or_new, one)
+            if known is not None and (known.closed_at is not None or known.parent is not None):
+                session = replace(session, caps=caps, parent=None, spawned_in=None)
             if session != known:
                 work.put(session)
             if known is not None and _hours(known.habits) != _hours(session.habits):
                 await hasten(work, ident)  # What has to wait by the new hours is put off again.
         await self._declare_places(work, {place: ident for ident, one in named.items() for place in one.places})
         for session in stored.values():
-            if session.source is not Source.FILE and session.id not in named:
+            if session.source is not Source.FILE and session.id not in named and session.parent is None:
                 tried = self._current.completed(session)
                 if session.paused is not None or session.frozen is None:
                     tried = replace(self._current.applied(session), paused=None)
                 if tried != session:
                     work.put(tried)
             elif session.source is Source.FILE and session.id not in named and session.closed_at is None:
-                await self._close(work, session)
+                await close_session(work, session, f"session_closed: {session.id} was closed")
 
     async def _declare_places(self, work: Work, places: Mapping[Place, SessionId]) -> None:
         bound = {one.place: one for one in await work.store.bindings()}
@@ -117,7 +120,7 @@ class Roster:
                     f"nothing tells the agent {new.agent!r} of a consent to hooks",
                     remedy=f"Leave hooks out, or set hooks_env in [agents.{new.agent}] of tieline.toml.",
                 )
-        if await work.session(new.id) is not None:
+        if await work.session(new.id) is not None or for_child(new.id):
             raise Refused(Code.INVALID_REQUEST, f"{new.id} exists; a handle is never given to another session")
         if new.creation is not None and await self._made_by(work, new.creation) is not None:
             raise other_body(new.creation)
@@ -146,32 +149,24 @@ class Roster:
         if new.creation is not None:
             # Put as it is: of two that are made under one key at once, the second is planned anew.
             work.put_regime(await work.regime())
-        work.put(self._current.frozen(new.made(work.now), new.options))
+        work.put(self._current.frozen(new.made(work.now, caps_of(work.limits)), new.options))
         if new.place is not None:
             _bind(work, await work.store.binding(new.place), new.place, new.id, Source.RUNTIME)
 
     async def bind(self, place: Place, session: SessionId) -> None:
-        """Raises `not_permitted` for a place that the operator's file binds to another session."""
+        """Raises `not_permitted` for a place that the operator's file binds to another session, and for a child."""
 
         async def body(work: Work) -> None:
+            known = await work.session(session)
+            if known is not None and known.parent is not None:
+                raise Refused(
+                    Code.NOT_PERMITTED,
+                    f"{session} is a child, and has no place of its own",
+                    remedy="Bind the place to a session that lasts.",
+                )
             _bind(work, await work.store.binding(place), place, session, Source.RUNTIME)
 
         await self._ledger.do(body)
-
-    async def _close(self, work: Work, session: Session) -> None:
-        """Its mail goes back to its senders, requests to it fail, and its own are withdrawn (DESIGN §7)."""
-        work.put(replace(session, closed_at=work.now))
-        reason = f"session_closed: {session.id} was closed"
-        for message in await work.store.unsettled_of(session.id):
-            await settle(work, message, Outcome.FAILED, reason=reason)
-        for request in await work.store.open_requests_to(session.id):
-            newest = await work.request(request.id)
-            if newest is not None and newest.open:
-                await close(work, newest, Answer.FAILED, reason=reason)
-        for request in await work.store.open_requests_of(session.id):
-            newest = await work.request(request.id)
-            if newest is not None and newest.open:
-                await close(work, newest, Answer.CANCELLED, reason=reason, by_asker=True)
 
 
 def other_body(creation: Creation) -> Refused:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bridge.flow.kin import line_of, people_at, places_of
 from bridge.flow.work import Work
 from bridge.ids import Place
 from bridge.question import Option, Question
@@ -28,17 +29,20 @@ class Terms:
 
 async def terms_of(work: Work, turn: Turn, question: Question) -> Terms:
     """A turn that a peer caused, and from then on one that has read peer mail, goes by the session's `peer_tools`: what
-    a form asks for no less than leave to use a tool, for it may be either."""
+    a form asks for no less than leave to use a tool, for it may be either. Of a child it is the root's habits and
+    people that count."""
     current = await work.turn(turn.id)
     session = await work.session(turn.session)
     if current is None or session is None:
         return Terms(turn.place, by_peer=True, denied="its turn is over")
+    session = (await line_of(work.session, session))[-1]
+    shown = await people_at(work, turn)
     inputs = [await work.message(one) for one in turn.inputs]
     caused = any(one is None or not one.from_person for one in inputs)
     if not caused and not current.peer_read:
-        return Terms(turn.place, denied=_unattended(work, turn.place))
+        return Terms(shown, denied=_unattended(work, shown))
     if session.habits.peer_tools is PeerTools.INHERIT:
-        place = turn.place
+        place = shown
     else:
         place = await _own_place(work, turn)
     why = _denied(work, session, place, quiet=caused or session.habits.peer_tools is not PeerTools.INHERIT)
@@ -69,7 +73,7 @@ def _unattended(work: Work, place: Place | None) -> str | None:
 async def _own_place(work: Work, turn: Turn) -> Place | None:
     """Of the session's own places, the turn's where it is one of them, else the first at which people attend; never a
     place that only the peer has."""
-    own = [one.place for one in await work.store.places(turn.session)]
+    own = [one.place for one in await places_of(work, turn.session)]
     own.sort(key=lambda place: place != turn.place)
     served = [place for place in own if work.means.chat_of(place) is not None]
     return next(filter(work.means.attended, served), next(iter(served), None))

@@ -4,7 +4,9 @@ from collections.abc import Set
 from dataclasses import asdict, replace
 
 from bridge import wording
+from bridge.flow.closing import retire_children
 from bridge.flow.fallback import hand_over
+from bridge.flow.kin import people_at
 from bridge.flow.settlement import answer, answer_late, close, closing_of, park, pending, say_it_waits, settle
 from bridge.flow.showing import revise, show
 from bridge.flow.work import Work
@@ -22,6 +24,14 @@ _ENDED_BY_OTHERS = frozenset({Answer.EXPIRED, Answer.CANCELLED, Answer.FAILED})
 
 _STOPPED = "stopped by a person"
 
+_RETIRED = {
+    TurnState.COMPLETED: "the turn that had spawned it ended before it answered; wait for it in the turn",
+    TurnState.CANCELLED: "the turn that had spawned it was stopped",
+    TurnState.FAILED: "the turn that had spawned it failed",
+    TurnState.LOST: "the turn that had spawned it was lost",
+}
+"""Why a child retires."""
+
 NOTICES = 2
 """How often an unread input is announced before it fails."""
 
@@ -38,6 +48,8 @@ async def end_turn(work: Work, turn: Turn, result: Result, unheard: Set[MessageI
         state, at=work.now, stop_reason=result.stop_reason, failure=result.failure, usage=result.usage
     )
     work.put(ended)
+    if current.tools_begun:
+        await retire_children(work, turn.session, _RETIRED[state], answered=state is TurnState.COMPLETED)
     leased = [one for one in await work.taken(turn.id) if one.state is State.LEASED]
     taken = [replace(one, read_at=None) if one.id in unheard else one for one in leased]
     for message in taken:
@@ -72,6 +84,8 @@ async def lose_turn(
         return
     lost = current.ended(TurnState.LOST, at=work.now, stop_reason=None, failure=None)
     work.put(lost)
+    if lost.tools_begun:
+        await retire_children(work, turn.session, _RETIRED[TurnState.LOST])
     taken = [one for one in await work.taken(turn.id) if one.state is State.LEASED]
     for message in taken:
         work.step(StepKind.TURN, message, turn=turn.id, state=TurnState.LOST.value, doubt=doubt or None)
@@ -213,6 +227,13 @@ async def _failed(work: Work, turn: Turn, taken: list[Message], failure: Failure
             else:
                 await _try_again(work, message, due_at=work.now, reason=failure.detail)
         return
+    session = await work.session(turn.session)
+    if failure.pauses and session is not None and session.parent is not None:
+        # It does not live until people have set it right.
+        await _tell(work, turn, failure, "Its task is given back.")
+        for message in taken:
+            await settle(work, message, Outcome.FAILED, reason=failure.detail)
+        return
     if failure.pauses:
         await _pause(work, turn, taken, failure)
     if turn.tools_begun:
@@ -249,7 +270,7 @@ async def _tell(work: Work, turn: Turn, failure: Failure, after: str, *, once: b
     """`once`: of several attempts at one input only the last is shown, in one post."""
     text = wording.turn_failed(turn.session, failure.detail, after)
     about = turn.inputs[0] if once else turn.id
-    await show(work, f"failure:{about}", turn.place, PostKind.NOTICE, text, session=turn.session)
+    await show(work, f"failure:{about}", await people_at(work, turn), PostKind.NOTICE, text, session=turn.session)
     for ident in turn.inputs:
         message = await work.message(ident)
         if message is not None:

@@ -199,7 +199,7 @@ class Turns:
         while renewed:
             await self._ledger.clock.sleep(self._ledger.limits.lease_s / 2)
             renewed = await self._ledger.surely(lambda work: renew(work, turn))
-        log.warning("%s: its turn was taken over by another bridge, and ends here", turn.session)
+        log.warning("%s: its turn was taken over by another bridge, or its parent's is over: it ends", turn.session)
         run.stopped = True
         self._questions.drop(turn.id)
         if run.agent is not None:
@@ -315,11 +315,14 @@ class Turns:
 
 
 async def renew(work: Work, turn: Turn) -> bool:
-    """Holds the lease of a turn for another `lease_s`. False where it is over, or was taken over."""
+    """Holds the lease of a turn for another `lease_s`. False where it is over, or was taken over, or is that of a child
+    that has been closed."""
     current = await work.held(turn.id, turn.epoch)
-    if current is not None:
+    session = await work.session(turn.session)
+    retired = session is not None and session.parent is not None and session.closed_at is not None
+    if current is not None and not retired:
         work.put(current.renewed(work.now + work.limits.lease_s))
-    return current is not None
+    return current is not None and not retired
 
 
 async def _announced_before(work: Work, turn: Turn) -> bool:

@@ -153,7 +153,8 @@ class Store(Protocol):
         turn that took it runs. What belongs to a message goes after it: its steps, verdicts and posts. Its key stays
         until the message is older than `keys_before`, so that a sender who tries again late does not send twice.
 
-        Ended turns go but the newest of each session, handled updates but the last of each source, posts that are
+        Closed children go, for their handles are made so that no other gets them; other sessions never do. Ended turns
+        go but the newest of each session, handled updates but the last of each source, posts that are
         not pending, conversations of which no step is left, pairs without traffic, counts of days, grants that are
         over, closed approvals, and the records of refusals and of what people did.
         """
@@ -164,6 +165,10 @@ class Store(Protocol):
 
     async def sessions(self) -> list[Session]:
         """All of them, closed ones too, by id."""
+        ...
+
+    async def children(self, parent: SessionId | None = None) -> list[Session]:
+        """The open sessions that a turn of `parent` has spawned, or of all the sessions that any has, by id."""
         ...
 
     async def binding(self, place: Place) -> Binding | None: ...

@@ -20,6 +20,10 @@ class Wake(Protocol):
         """The request has been closed."""
         ...
 
+    def retired(self, session: SessionId) -> None:
+        """The session was a child, and is closed: what it runs is to be ended."""
+        ...
+
     def outbox(self) -> None:
         """There are posts to deliver."""
         ...

@@ -43,6 +43,7 @@ BODIES: dict[str, list[dict[str, object]]] = {
         {"to": "finance", "text": "hello", "in_reply_to": NAME},
     ],
     "POST /v1/ask": [{"to": NAME, "text": "hello", "timeout_s": 0}],
+    "POST /v1/children": [{"agent": NAME, "title": "A helper", "task": "hello"}],
     "POST /v1/answers/{message_id}/read": [{}],
     "POST /v1/messages/{message_id}/cancel": [{}],
     "POST /v1/inbox/take": [{"session": NAME}],
@@ -65,6 +66,7 @@ CALLS: dict[str, list[dict[str, object]]] = {
     "peer_reply": [{"message_id": NAME, "text": "yes"}, {"message_id": NAME, "text": "?", "kind": "question"}],
     "peer_defer": [{"message_id": NAME}],
     "peer_cancel": [{"message_id": NAME}],
+    "peer_spawn": [{"agent": NAME, "title": "A helper", "task": "hello"}],
 }
 
 COMMANDS = {

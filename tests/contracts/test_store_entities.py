@@ -9,13 +9,14 @@ from bridge.approval import Subject
 from bridge.decision import Effect
 from bridge.errors import Conflict
 from bridge.grant import Scope
+from bridge.ids import TurnId
 from bridge.launching import Creation, Definition, Frozen, Options, Server
 from bridge.message import Intent, Origin, Outcome, State
 from bridge.ports.store import Change, Entity, Store
 from bridge.post import Button, PostKind, PostState
 from bridge.regime import Regime
 from bridge.request import Answer
-from bridge.session import Busy, Habits, Kind, PeerTools, Source, Standby
+from bridge.session import Busy, Caps, Habits, Kind, PeerTools, Source, Standby
 from bridge.turn import Failure, FailureKind, Process, TurnState, Usage
 from tests.contracts.entities import (
     CAREER,
@@ -87,8 +88,13 @@ FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
             creation=Creation(DESK, "once", "digest"),
             answering="other",
             standbys=(Standby("desk", "context-1", 60.5), Standby("other")),
+            caps=Caps(children=4, depth=2),
         ),
         lambda store: store.session(DESK),
+    ),
+    (
+        session(CAREER, parent=DESK, spawned_in=TurnId("t-1"), kind=Kind.TOOL),
+        lambda store: store.session(CAREER),
     ),
     (binding(session=None, source=Source.FILE), lambda store: store.binding(HOME)),
     (

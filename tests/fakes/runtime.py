@@ -121,12 +121,14 @@ async def _silent(agent: FakeAgent, prompt: Prompt) -> str:
 
 @dataclass
 class FakeRuntime:
-    """`bridge.ports.runtime.Runtime`. Give each session its behaviour; `failing` sessions do not start,
+    """`bridge.ports.runtime.Runtime`. Give each session its behaviour, or those without one that of
+    their agent; `failing` sessions do not start,
     `forgotten` ones have lost their context, `histories` are what others replay, `defects` are raised against the
     contract, and the start of a session in `held` waits for its event, and so does the end of every agent for
     `closing`. Every agent offers the `modes`."""
 
     behaviours: dict[str, Behaviour] = field(default_factory=dict)
+    of_agents: dict[str, Behaviour] = field(default_factory=dict)
     failing: dict[str, Failure] = field(default_factory=dict)
     forgotten: set[str] = field(default_factory=set)
     histories: dict[str, History] = field(default_factory=dict)
@@ -171,7 +173,7 @@ class FakeRuntime:
         if launch.alias is not None:
             context = Context.LOST if launch.session in self.forgotten else Context.RESUMED
         agent = FakeAgent(self, launch, process, len(self.agents) + 1, context)
-        self.behaviours.setdefault(launch.session, _silent)
+        self.behaviours.setdefault(launch.session, self.of_agents.get(launch.agent, _silent))
         self.agents.append(agent)
         return agent
 

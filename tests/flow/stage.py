@@ -78,6 +78,9 @@ class Tools:
     async def ask(self, to: str, text: str, timeout_s: float = 5) -> AnswerView:
         return await self._exchange.ask(await self.caller(), Send(to, text), timeout_s)
 
+    async def spawn(self, task: str, *, agent: str = "helper", title: str = "A helper") -> Receipt:
+        return await self._exchange.spawn(await self.caller(), agent, title, task)
+
     async def receive(self, limit: int = 50) -> Received:
         return await self._exchange.receive(await self.caller(), limit)
 
@@ -110,6 +113,10 @@ class Stage:
 
     def agent(self, handle: str, behaviour: Behaviour) -> None:
         self.runtime.behaviours[ident(handle)] = behaviour
+
+    def helper(self, behaviour: Behaviour, agent: str = "helper") -> None:
+        """What the children do that are spawned for that agent."""
+        self.runtime.of_agents[agent] = behaviour
 
     def tools(self, agent: FakeAgent) -> Tools:
         return Tools(self.exchange, agent)

@@ -60,6 +60,7 @@ ATTEMPTS: dict[str, Attempt] = {
     "Exchange.send to a mention": lambda s: s.exchange.send(s.agent, Send("@career", "hello")),
     "Exchange.send as a reply": lambda s: s.exchange.send(s.agent, Send("shell", "yes", in_reply_to=s.message)),
     "Exchange.ask": lambda s: s.exchange.ask(s.agent, Send("career", "hello"), 1),
+    "Exchange.spawn": lambda s: s.exchange.spawn(s.agent, "fake", "A helper", "hello"),
     "Exchange.answer": lambda s: s.exchange.answer(s.agent, s.message, 0),
     "Exchange.read_answer": lambda s: s.exchange.read_answer(s.agent, s.message),
     "Exchange.cancel": lambda s: s.exchange.cancel(s.agent, s.message),
@@ -109,6 +110,7 @@ ROUTES = {
     "POST /v1/sessions/{name}/renew": "Exchange.renew",
     "POST /v1/send": "Exchange.send",
     "POST /v1/ask": "Exchange.ask",
+    "POST /v1/children": "Exchange.spawn",
     "GET /v1/answers/{message_id}": "Exchange.answer",
     "POST /v1/answers/{message_id}/read": "Exchange.read_answer",
     "POST /v1/messages/{message_id}/cancel": "Exchange.cancel",
@@ -137,6 +139,7 @@ TOOL_PATHS = {
     "peer_reply": "Exchange.reply",
     "peer_defer": "Exchange.defer",
     "peer_cancel": "Exchange.cancel",
+    "peer_spawn": "Exchange.spawn",
 }
 
 COMMANDS: Mapping[str, str | None] = {

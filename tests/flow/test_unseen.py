@@ -72,6 +72,7 @@ MESSAGES: dict[str, Way] = {
 }
 
 NOTHING_TO_ASK_ABOUT = {
+    "Exchange.spawn",
     *("Exchange.start", "Exchange.begin", "Exchange.drain", "Exchange.redeclare"),
     *("Exchange.receive", "Exchange.mail_waits", "Exchange.status", "Exchange.turned_away"),
 }

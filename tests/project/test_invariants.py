@@ -45,6 +45,7 @@ INVARIANTS: dict[str, tuple[str, ...]] = {
         "flow/test_recovery.py::test_a_turn_that_was_not_prompted_is_surely_harmless_and_runs_again",
         "flow/test_failures.py::test_a_failure_after_tools_began_waits_for_an_operators_word_given_once",
         "acceptance/test_faults.py::test_an_agent_that_dies_after_it_acted_is_not_run_again",
+        "flow/test_lineage.py::test_a_child_of_a_bridge_that_died_is_retired_and_never_gone_on_with",
         "faults/test_kills.py::test_a_bridge_that_is_killed_again_and_again_loses_nothing_and_does_nothing_twice",
     ),
     "6. Nothing is admitted without a decision": (
@@ -54,6 +55,7 @@ INVARIANTS: dict[str, tuple[str, ...]] = {
         "flow/test_people.py::test_an_explicit_deny_holds_for_people_too",
         "flow/test_paths.py::test_who_may_not_is_refused_leaves_everything_as_it_was_and_is_in_the_audit",
         "flow/test_approvals.py::test_it_is_held_shown_and_delivered_once_an_operator_approves",
+        "flow/test_children.py::test_without_a_rule_it_is_refused_and_the_turn_goes_on",
     ),
     "7. Origin and sender are stamped by the channel; peer text is never its user's words": (
         "acceptance/test_topics.py::test_a_message_in_one_topic_wakes_another_and_its_answer_comes_back",

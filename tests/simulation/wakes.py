@@ -28,6 +28,10 @@ class UnsureWake:
         for _ in range(self._times()):
             self._wake.closed(request)
 
+    def retired(self, session: SessionId) -> None:
+        for _ in range(self._times()):
+            self._wake.retired(session)
+
     def outbox(self) -> None:
         for _ in range(self._times()):
             self._wake.outbox()

@@ -92,6 +92,10 @@ class MemoryExchange:
         )
         return receipt
 
+    async def spawn(self, caller: Caller, agent: str, title: str, task: str) -> Receipt:
+        send = Send(agent, task, Intent.REQUEST, wake=True, spawns=agent)
+        return await self.send(caller, send)
+
     async def ask(self, caller: Caller, send: Send, timeout_s: float) -> AnswerView:
         receipt = await self.send(caller, send)
         self.asked.set()

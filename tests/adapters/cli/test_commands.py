@@ -19,7 +19,7 @@ KEYS = {
     },
     "sessions": {
         "id", "title", "kind", "activity", "live", "task", "cwd", "project", "branch", "places", "last_seen",
-        "unsettled", "reachable", "busy", "agent", "label", "outdated",
+        "unsettled", "reachable", "busy", "agent", "label", "outdated", "parent",
     },
     "send": {"message_id", "conversation_id", "to", "state", "position", "wake", "duplicate", "depth", "waits_until"},
     "ask": {"message_id", "conversation_id", "state", "answer", "reply"},

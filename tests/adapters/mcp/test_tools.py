@@ -28,6 +28,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "peer_reply": {"message_id": REQUIRED, "text": REQUIRED, "kind": "answer"},
     "peer_defer": {"message_id": REQUIRED},
     "peer_cancel": {"message_id": REQUIRED},
+    "peer_spawn": {"agent": REQUIRED, "title": REQUIRED, "task": REQUIRED},
 }  # fmt: skip
 """Each argument with its default."""
 
@@ -60,6 +61,7 @@ RESULTS: dict[str, set[str]] = {
     },
     "peer_defer": {"message_id", "deferred"},
     "peer_cancel": {"message_id", "conversation_id", "state", "answer", "reply", "reason", "position", "note"},
+    "peer_spawn": {"session", "message_id", "conversation_id", "state", "depth", "note"},
 }
 
 
@@ -94,6 +96,24 @@ async def test_a_message_goes_out_in_the_name_of_the_token(tmp_path: Path, excha
     assert exchange.sends == [Send("career", "do this", Intent.REQUEST, wake=True), Send("career", "x", Intent.INFORM)]
     assert not again.is_error
     assert {(by.session, by.origin, by.bound) for by in exchange.callers} == {(DESK, Origin.PEER, True)}
+
+
+async def test_a_child_is_spawned_in_the_name_of_the_token(tmp_path: Path, exchange: MemoryExchange) -> None:
+    async with agent(exchange, tmp_path) as client:
+        told = {"agent": "career", "title": "Look it up", "task": "Is it serious?"}
+        result = await client.call_tool("peer_spawn", told)
+        refused = await client.call_tool("peer_spawn", {**told, "agent": "not-permitted"})
+        wrong = await client.call_tool("peer_spawn", {**told, "from": "default/career"})
+    assert result.structured_content == {
+        "session": "default/career", "message_id": "m1", "conversation_id": "c1", "state": "queued", "depth": 1,
+        "note": wording.SPAWNED_NOTE,
+    }  # fmt: skip
+    assert not result.is_error
+    assert refused.is_error
+    shown: Any = refused.structured_content
+    assert {*shown["error"]} == {"code", "reason", "rule", "remedy"}
+    assert shown["error"]["code"] == Code.NOT_PERMITTED
+    assert wrong.is_error
 
 
 async def test_a_result_says_that_mail_waits_beside_what_the_tool_returns(

@@ -190,3 +190,39 @@ def test_settings_that_are_wrong_are_told_with_their_line(text: str, told: str, 
     (shown,) = objects(capsys)
     assert shown["error"]["reason"].startswith(told)
     assert shown["error"]["remedy"]
+
+
+def of_children(home: Path, rule: str) -> None:
+    agents = '[agents.helper]\ncommand = ["helper"]\n[agents.other]\ncommand = ["other"]\n'
+    (home / "tieline.toml").write_text(agents + settings(rule))
+
+
+@pytest.mark.parametrize("to", ["tag:agent:helper", "kind:tool", "default/*", "*"])
+def test_a_rule_about_children_is_explained_and_no_mistake(home: Path, capsys: Screen, to: str) -> None:
+    of_children(home, f'from = "default/desk"\nto = "{to}"\nverbs = "spawn"\neffect = "allow"')
+    assert main(["policy", "check"]) == 0
+    assert "nothing is wrong" in capsys.readouterr().out
+    assert main(["policy", "explain", "desk", "agent:helper", "--json"]) == 0
+    (told,) = objects(capsys)
+    assert (told["verb"], told["effect"]) == ("spawn", "allow")
+
+
+def test_a_rule_about_children_of_no_agent_can_never_match(home: Path, capsys: Screen) -> None:
+    of_children(home, 'from = "default/desk"\nto = "tag:agent:helpr"\nverbs = "spawn"\neffect = "allow"')
+    assert main(["policy", "check"]) == 78
+    assert "a tag that no session has" in capsys.readouterr().out
+
+
+def test_what_would_let_a_session_spawn_names_the_agent_and_no_id_that_there_is_not(home: Path, capsys: Screen) -> None:
+    of_children(home, 'from = "default/desk"\nto = "tag:agent:other"\nverbs = "spawn"\neffect = "allow"')
+    assert main(["policy", "explain", "desk", "agent:helper", "spawn"]) == 0
+    shown = capsys.readouterr().out
+    assert 'to = "tag:agent:helper"' in shown
+    assert 'verbs = ["spawn"]' in shown
+
+
+@pytest.mark.parametrize(("to", "verb"), [("agent:nobody", "spawn"), ("agent:helper", "ask")])
+def test_what_cannot_be_spawned_is_not_explained(home: Path, capsys: Screen, to: str, verb: str) -> None:
+    of_children(home, 'from = "default/desk"\nto = "kind:tool"\nverbs = "spawn"\neffect = "allow"')
+    assert main(["policy", "explain", "desk", to, verb]) == 64
+    assert "invalid_request" in capsys.readouterr().err
