@@ -1,7 +1,7 @@
 """Bridges that start fast: a process that has imported everything forks one for each that is asked for.
 
 Each is `tieline run` in a process of its own without a terminal, with its own environment, output and end; only its
-imports are done.
+imports are done. So are those of the process below it that forks its workers, which a bridge else starts as a command.
 """
 
 import array
@@ -23,7 +23,8 @@ from typing import IO, NoReturn
 _ROOT = Path(__file__).parents[2]
 _LONGEST = 1 << 20
 _SLOW_TO_LOAD = (
-    *("adapters.run", "adapters.acp.opening", "adapters.mcp.connection", "adapters.telegram.connection"),
+    *("adapters.run", "adapters.hosting", "adapters.acp.opening", "adapters.mcp.connection"),
+    "adapters.telegram.connection",
     "uvicorn.lifespan.off",
 )
 
@@ -138,7 +139,8 @@ class _Server:
 
 def _become(request: bytes, files: Sequence[int]) -> NoReturn:
     """Goes on as the bridge of a request, and ends with it."""
-    from adapters.run import run  # noqa: PLC0415 - it is imported by now
+    from adapters import compose  # noqa: PLC0415 - it is imported by now
+    from adapters.run import run  # noqa: PLC0415
 
     os.setsid()
     signal.set_wakeup_fd(-1)
@@ -151,7 +153,43 @@ def _become(request: bytes, files: Sequence[int]) -> NoReturn:
     arguments, environ = json.loads(request)
     os.environ.clear()
     os.environ.update(environ)
+    vars(compose)["Nursery"] = _with(_cradle())
     sys.exit(run(arguments))
+
+
+def _cradle() -> socket.socket:
+    """A process that forks workers, below this one."""
+    from adapters.hosting import work  # noqa: PLC0415
+    from adapters.worker.cradle import rock  # noqa: PLC0415
+
+    ours, theirs = socket.socketpair()
+    if os.fork():
+        theirs.close()
+        ours.setblocking(False)
+        return ours
+    ours.close()
+    os.setsid()
+    for output in (0, 1):
+        os.dup2(os.open(os.devnull, os.O_RDWR), output)
+    os.environ.clear()
+    rock(theirs, work)
+    os._exit(0)
+
+
+def _with(cradle: socket.socket) -> type:
+    from adapters.worker.nursery import Nursery  # noqa: PLC0415
+
+    class Given(Nursery):
+        """Begins with a process that is there already."""
+
+        def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
+            super().__init__(command, env)
+            self._socket = cradle
+
+        async def _opened(self) -> socket.socket:
+            return self._socket if self._socket is not None else await super()._opened()
+
+    return Given
 
 
 def _main(requests: int) -> None:
