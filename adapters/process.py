@@ -16,6 +16,7 @@ from bridge.turn import Process
 
 _POLL_S = 0.05
 _KILL_S = 5.0
+_LOOK_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,25 @@ def signalled(group: int, signum: int) -> bool:
     except (ProcessLookupError, PermissionError):
         return False
     return True
+
+
+async def exited(process: Process) -> None:
+    """Returns once the process has ended."""
+    try:
+        handle = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):
+        while birth_of(process.pid) == process.birth:  # noqa: ASYNC110 - no kernel tells of it
+            await asyncio.sleep(_LOOK_S)
+        return
+    gone = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    try:
+        loop.add_reader(handle, gone.set)
+        if birth_of(process.pid) == process.birth:
+            await gone.wait()
+    finally:
+        loop.remove_reader(handle)
+        os.close(handle)
 
 
 async def end(process: Process, grace_s: float) -> None:

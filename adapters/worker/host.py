@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from adapters.process import ancestors, apart
+from adapters.process import ancestors, apart, exited
 from adapters.worker import left as listed
 from adapters.worker.codec import Malformed, as_json, read
 from adapters.worker.execution import ADOPTED, FLUSH_S, Work
@@ -113,6 +113,10 @@ class Host:
         self._agent = agent
         self._left = tuple(listed.still_running(self._folder, self._launch.session))
         await self._say({"started": as_json(self._ready(agent))})
+        await exited(agent.process)
+        await self._say({"gone": True})
+        if self._work is None:
+            self._over.set()
 
     def _ready(self, agent: Agent) -> Ready:
         return Ready(
@@ -202,6 +206,8 @@ class Host:
             work.journal.close()
             work.journal.path.unlink(missing_ok=True)
             self._work = None
+            if self._agent is not None and not self._agent.alive:
+                self._over.set()
 
     async def _say(self, frame: Mapping[str, Any]) -> None:
         if self._owner is not None:

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from adapters.process import birth_of
 from adapters.worker.codec import Malformed, as_json, event_of, read
 from adapters.worker.execution import ANSWERED, QUESTION, RESULT
 from adapters.worker.link import Frame, Link
@@ -95,9 +94,7 @@ class RemoteAgent:
 
     @property
     def alive(self) -> bool:
-        if not self._alive or self._closing is not None or self._ended.is_set():
-            return False
-        return birth_of(self.process.pid) == self.process.birth
+        return self._alive and self._closing is None and not self._ended.is_set()
 
     async def prompt(self, prompt: Prompt, listener: Listener) -> Result:
         prompt.check()
@@ -162,6 +159,8 @@ class RemoteAgent:
             self._link.close()
 
     async def _closed(self) -> None:
+        while not self._frames.empty():  # so that a worker that is told to end is not held up by what nobody hears
+            self._frames.get_nowait()
         try:
             await self._link.send({"do": "close"})
             async with asyncio.timeout(self._end_s):
@@ -180,7 +179,11 @@ class RemoteAgent:
                 if "superseded" in frame:
                     log.warning("a later bridge has adopted the worker of pid %d", self.process.pid)
                     break
-                await self._frames.put(frame)
+                if "gone" in frame:
+                    self._alive = False
+                elif self._closing is None:
+                    await self._frames.put(frame)
+            self._ended.set()
             await self._frames.put(None)
         finally:
             self._ended.set()

@@ -48,7 +48,9 @@ class Starting:
                 while await self._link.receive() is not None:
                     pass
         self._link.close()
-        await ended(self._worker, self._agent)
+        # What it has not told of yet is a child of it; nothing else is by now.
+        unborn = children(self._worker.pid) if birth_of(self._worker.pid) == self._worker.birth else []
+        await ended(self._worker, self._agent, *unborn)
 
     async def _know(self, agent: Process, born: Callable[[Process], Awaitable[None]]) -> None:
         if not owns(self._worker, agent):
@@ -58,13 +60,11 @@ class Starting:
         await self._link.send({"do": "known"})
 
 
-async def ended(worker: Process, agent: Process | None) -> None:
-    """Ends a worker and what is below it by force."""
-    doomed = [agent] if agent is not None else []
+async def ended(worker: Process, *agents: Process | None) -> None:
+    """Ends a worker and its agent by force. What an agent has detached is left alone."""
     if birth_of(worker.pid) == worker.birth:
-        doomed += [child for child in children(worker.pid) if child != agent]
         signalled(worker.pid, _KILL)
-    for process in doomed:
+    for process in filter(None, agents):
         await processes.end(process, 0)
 
 

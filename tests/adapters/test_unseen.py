@@ -36,6 +36,7 @@ BODIES: dict[str, list[dict[str, object]]] = {
     "POST /v1/sessions": [{"handle": NAME}],
     "POST /v1/sessions/{name}/stop": [{"everything": True}],
     "POST /v1/sessions/{name}/resume": [{}],
+    "POST /v1/sessions/{name}/renew": [{}],
     "POST /v1/send": [
         {"to": NAME, "text": "hello"},
         {"to": NAME, "text": "hello", "wake": True, "key": "once"},
@@ -79,6 +80,7 @@ COMMANDS = {
         ("inbox", "--session", NAME, "--take"),
         ("session", "stop", NAME),
         ("session", "resume", NAME),
+        ("session", "renew", NAME),
         ("session", "new", NAME),
         ("policy", "allow", "desk", NAME),
     ],
