@@ -3,6 +3,7 @@
 import json
 
 from tests.acceptance.home import Home
+from tests.acceptance.test_reload import READ
 
 
 async def made(home: Home, *options: str, handle: str = "job") -> dict[str, object]:
@@ -93,6 +94,7 @@ async def test_a_model_that_the_agent_does_not_offer_pauses_the_session_and_its_
     home.tables[-1] = home.tables[-1].replace("gpt", "opus")
     home.write()
     home.hang_up()
+    await home.logged(READ)
     assert await answer(home, "do: say $model", "career") == "opus"
 
 
