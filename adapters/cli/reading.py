@@ -99,6 +99,8 @@ def trace(steps: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
 def _told(detail: Mapping[str, Any]) -> str:
     rule, reason = detail.get("rule"), str(detail.get("reason", ""))
     skipped = {*_NOT_TOLD, *(("rule",) if rule and str(rule) in reason else ())}
+    if detail.get("title") == detail.get("name"):
+        skipped.add("title")
     return " · ".join(
         _word(name, value) for name, value in detail.items() if name not in skipped and value is not False
     )
@@ -107,6 +109,8 @@ def _told(detail: Mapping[str, Any]) -> str:
 def _word(name: str, value: Any) -> str:
     if value is True:
         return name
+    if isinstance(value, dict):
+        return one_line(", ".join(f"{part.replace('_', ' ')} {one}" for part, one in value.items()))
     if isinstance(value, str):
         return one_line(f"{name} {value}" if name in ("rule", "to") else value)
     return one_line(f"{name} {value}")
