@@ -24,6 +24,7 @@ from bridge.turn import Failure, FailureKind, Process, Turn
 
 _T = TypeVar("_T")
 STOPPED = Result("", "cancelled", cancelled=True)
+_LEFT = "the bridge stopped in the middle of the turn"
 
 log = logging.getLogger(__name__)
 
@@ -64,11 +65,7 @@ class Turns:
     async def run(self, run: Run, turn: Turn) -> None:
         """Runs a turn that has been stored as starting, to its stored end."""
         run.turn = turn
-        try:
-            result = await self._kept(run, turn, self._guarded(run, turn, self._result(run, turn)))
-            await self._end(run, turn, STOPPED if result is None else result)
-        finally:
-            await self._let_go(run, turn)
+        await self._to_its_end(run, turn, self._result(run, turn))
 
     async def expect(self, turn: Turn) -> None:
         """A turn whose agent was adopted goes on soon: what the agent does until then is of that turn. What it was
@@ -82,21 +79,32 @@ class Turns:
         run.turn, run.agent = turn, agent
         self._expected.pop(turn.session, None)
         log.info("%s: its turn goes on where an earlier bridge left it", turn.session)
+        await self._to_its_end(run, turn, self._told(turn, lambda listener: agent.rejoin(listener, turn.heard)))
+
+    async def _to_its_end(self, run: Run, turn: Turn, working: Coroutine[Any, Any, Result | None]) -> None:
+        """Does the work on a turn, and stores what came of it. Where that is unknown, it is decided once the agent is
+        gone."""
         try:
-            telling = self._told(turn, lambda listener: agent.rejoin(listener, turn.heard))
-            result = await self._kept(run, turn, self._guarded(run, turn, telling))
-            if result is not None or run.stopped:
+            result = await self._kept(run, turn, self._guarded(run, turn, working))
+            if run.stopped or (result is not None and not result.unsure):
                 await self._end(run, turn, STOPPED if result is None else result)
                 return
+            now = await self._ledger.surely(lambda work: work.turn(turn.id))
+            if now is None or not now.prompt_sent:
+                await self._end(run, turn, STOPPED if result is None else result)
+                return
+            await self._agents.retire(turn.session)
         finally:
             await self._let_go(run, turn)
-        run.agent = None
-        now = await self._ledger.surely(lambda work: work.turn(turn.id))
-        await self.decide(run, now or turn)
-        await agent.forget()
+        agent, run.agent = run.agent, None
+        reason = result.failure.detail if result is not None and result.failure is not None else _LEFT
+        log.warning("%s: nobody knows how far its turn came: %s", turn.session, reason)
+        await self.decide(run, now, reason)
+        if agent is not None:
+            await agent.forget()
 
-    async def decide(self, run: Run, turn: Turn) -> None:
-        """Decides what becomes of a turn that an earlier bridge has left in the middle, once its agent is gone."""
+    async def decide(self, run: Run, turn: Turn, reason: str = _LEFT) -> None:
+        """Decides what becomes of a turn of which nobody knows how far it came, once its agent is gone."""
         run.turn = turn
         try:
             doubt: str | None = "it had begun to use tools"
@@ -106,7 +114,7 @@ class Turns:
             if run.stopped:
                 await self._end(run, turn, STOPPED)
             else:
-                await self._ledger.surely(lambda work: lose_turn(work, turn, doubt=doubt))
+                await self._ledger.surely(lambda work: lose_turn(work, turn, reason, doubt=doubt))
         finally:
             self._agents.release(turn.session)
 
