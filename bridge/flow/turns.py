@@ -74,16 +74,26 @@ class Turns:
         self._unheard.doubt(turn.id, {one.id for one in read})
         self._expected[turn.session] = turn
 
+    def expect_no_more(self, turn: Turn) -> None:
+        """It has ended before it went on."""
+        self._expected.pop(turn.session, None)
+        self._unheard.forget(turn.id)
+
     async def go_on(self, run: Run, turn: Turn, agent: Agent) -> None:
         """Goes on with a turn at which an earlier bridge has left its agent, to its stored end."""
         run.turn, run.agent = turn, agent
         self._expected.pop(turn.session, None)
+        if run.stopped:
+            # Before there was an agent to be told of it.
+            await self._agents.retire(turn.session)
         log.info("%s: its turn goes on where an earlier bridge left it", turn.session)
         await self._to_its_end(run, turn, self._told(turn, lambda listener: agent.rejoin(listener, turn.heard)))
 
     async def _to_its_end(self, run: Run, turn: Turn, working: Coroutine[Any, Any, Result | None]) -> None:
         """Does the work on a turn, and stores what came of it. Where that is unknown, it is decided once the agent is
         gone."""
+        if run.stopped:
+            working.close()
         try:
             result = await self._kept(run, turn, self._guarded(run, turn, working))
             if run.stopped or (result is not None and not result.unsure):
