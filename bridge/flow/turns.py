@@ -99,7 +99,7 @@ class Turns:
             if run.stopped or (result is not None and not result.unsure):
                 await self._end(run, turn, STOPPED if result is None else result)
                 return
-            now = await self._ledger.surely(lambda work: work.turn(turn.id))
+            now = await self._ledger.surely(lambda work: work.held(turn.id, turn.epoch))
             if now is None or not now.prompt_sent:
                 await self._end(run, turn, STOPPED if result is None else result)
                 return
