@@ -35,6 +35,7 @@ def bounded(result: Result, now: float) -> Result:
         failure=_failure(result.failure, now) if result.failure is not None else None,
         cancelled=result.cancelled is True,
         usage=_usage(result.usage) if result.usage is not None else None,
+        unsure=result.unsure is True,
     )
 
 

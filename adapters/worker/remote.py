@@ -223,7 +223,7 @@ class RemoteAgent:
             except Malformed as error:
                 await self._kill()
                 problem = Failure(FailureKind.CRASH, f"The worker told what cannot be: {error}.")
-                return Done(Result("", "error", problem), alive=False)
+                return Done(Result("", "error", problem, unsure=True), alive=False)
             if done is not None:
                 return done
         return await self._died(listener)
@@ -259,7 +259,8 @@ class RemoteAgent:
             await self._link.send({"do": "received", "turn": self._execution.turn, "number": number})
 
     async def _died(self, listener: Listener) -> Done:
-        """The worker is gone in the middle of the turn: what it had on record is told, and its agent must not go on."""
+        """The worker is gone in the middle of the turn: what it had on record is told, and its agent must not go on.
+        What the agent told last may not have come to the worker."""
         await self._kill()
         result = None
         if self._execution is not None:
@@ -267,4 +268,4 @@ class RemoteAgent:
         if result is None and self._cancelled:
             result = Result("", "cancelled", cancelled=True)
         problem = Failure(FailureKind.CRASH, "The process that ran the agent has ended in the middle of the turn.")
-        return Done(result or Result("", "error", problem), alive=False)
+        return Done(result or Result("", "error", problem, unsure=True), alive=False)

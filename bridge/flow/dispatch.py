@@ -7,13 +7,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
+from bridge.flow.beginning import start_turn
 from bridge.flow.causes import first_place
 from bridge.flow.collecting import run_at_head
 from bridge.flow.fallback import turned_back
 from bridge.flow.ledger import Ledger
 from bridge.flow.recovery import Recovery
 from bridge.flow.settlement import closing_of
-from bridge.flow.turns import Run, Turns, start_turn
+from bridge.flow.turns import Run, Turns
 from bridge.flow.work import Work
 from bridge.ids import MessageId, Place, SessionId, TurnId
 from bridge.message import Intent, Message

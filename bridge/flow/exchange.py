@@ -139,7 +139,7 @@ class Exchange(Calls):
         """Recovers what an earlier bridge left, and brings the sessions to what the file says."""
         await retire_left(self._ledger)
         await self._recovery.restart()
-        await self.roster.declare(declared)
+        await self.redeclare(declared)
 
     async def begin(self) -> None:
         """Begins to deliver. Agents call back at once, so whatever serves their tools must accept by then."""

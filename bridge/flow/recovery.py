@@ -74,11 +74,14 @@ class Recovery:
             tries += 1
             taken = await self._ledger.surely(partial(_take_over, turn=turn, lapsed=False))
             if taken is not None:
-                self._undecided.pop(session, None)
+                found = self._undecided.pop(session, None)
                 await self._agents.retire(session)
                 if taken.process is not None:
                     await self._agents.end(taken.process)
                 await self._ledger.surely(partial(end_turn, turn=taken, result=STOPPED))
+                self._turns.expect_no_more(taken)
+                if found is not None and found.agent is not None:
+                    await found.agent.forget()
         return tries > 0
 
     async def _elsewhere(self, session: SessionId) -> Turn | None:
@@ -107,7 +110,12 @@ class Recovery:
         session = await self._ledger.surely(lambda work: work.session(turn.session))
         if session is None or session.closed_at is not None or not turn.prompt_sent:
             return None
-        agent = await self._agents.adopt(session, turn)
+        try:
+            agent = await self._agents.adopt(session, turn)
+        except Exception:
+            # A defect of a runtime must keep no bridge from starting: the agent is ended like one that nobody adopts.
+            log.exception("%s: its agent could not be adopted", turn.session)
+            return None
         if agent is not None:
             await self._turns.expect(turn)
         return agent

@@ -20,8 +20,8 @@ async def redeclare(
     turns: Turns,
     agents: Agents,
 ) -> None:
-    """As `Roster.declare` at a start, where no turn runs: a turn of a session that has left the file is ended before
-    the session is closed, and its agent after it."""
+    """As `Roster.declare`: but a turn of a session that has left the file, also one that an earlier bridge has left to
+    go on, is ended before the session is closed, and its agent after it."""
     leaving = await _leaving(declared, ledger, roster.profile)
     with ExitStack() as held:
         for session in leaving:

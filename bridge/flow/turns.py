@@ -2,51 +2,29 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from bridge import wording
 from bridge.flow.agents import Agents
+from bridge.flow.beginning import announced_before, prompted
 from bridge.flow.ledger import Ledger
-from bridge.flow.progress import Progress
-from bridge.flow.prompting import prompt_of
+from bridge.flow.listener import TurnListener
 from bridge.flow.questions import Questions
 from bridge.flow.replay import replayed_doubt
-from bridge.flow.settlement import show_status
-from bridge.flow.showing import show
 from bridge.flow.turn_end import end_turn, lose_turn
 from bridge.flow.unheard import Unheard
 from bridge.flow.work import Work
-from bridge.history import digest
 from bridge.ids import SessionId
-from bridge.message import Intent, Message
-from bridge.ports.runtime import (
-    Agent,
-    Compressed,
-    Context,
-    Event,
-    Execution,
-    Listener,
-    Prompt,
-    Result,
-    StartFailed,
-    ToolBegun,
-    ToolEnded,
-)
-from bridge.post import PostKind
-from bridge.question import Answer, Question
-from bridge.results import bounded_event
+from bridge.ports.runtime import Agent, Execution, Listener, Result, StartFailed
 from bridge.session import Session
-from bridge.trace import StepKind
-from bridge.turn import Failure, FailureKind, Process, Turn, TurnState
+from bridge.turn import Failure, FailureKind, Process, Turn
 
 _T = TypeVar("_T")
 STOPPED = Result("", "cancelled", cancelled=True)
-TRACED = 1_000
-"""So many events of tools are traced of one turn."""
+_LEFT = "the bridge stopped in the middle of the turn"
 
 log = logging.getLogger(__name__)
 
@@ -87,11 +65,7 @@ class Turns:
     async def run(self, run: Run, turn: Turn) -> None:
         """Runs a turn that has been stored as starting, to its stored end."""
         run.turn = turn
-        try:
-            result = await self._kept(run, turn, self._guarded(run, turn, self._result(run, turn)))
-            await self._end(run, turn, STOPPED if result is None else result)
-        finally:
-            await self._let_go(run, turn)
+        await self._to_its_end(run, turn, self._result(run, turn))
 
     async def expect(self, turn: Turn) -> None:
         """A turn whose agent was adopted goes on soon: what the agent does until then is of that turn. What it was
@@ -100,26 +74,47 @@ class Turns:
         self._unheard.doubt(turn.id, {one.id for one in read})
         self._expected[turn.session] = turn
 
+    def expect_no_more(self, turn: Turn) -> None:
+        """It has ended before it went on."""
+        self._expected.pop(turn.session, None)
+        self._unheard.forget(turn.id)
+
     async def go_on(self, run: Run, turn: Turn, agent: Agent) -> None:
         """Goes on with a turn at which an earlier bridge has left its agent, to its stored end."""
         run.turn, run.agent = turn, agent
         self._expected.pop(turn.session, None)
+        if run.stopped:
+            # Before there was an agent to be told of it.
+            await self._agents.retire(turn.session)
         log.info("%s: its turn goes on where an earlier bridge left it", turn.session)
+        await self._to_its_end(run, turn, self._told(turn, lambda listener: agent.rejoin(listener, turn.heard)))
+
+    async def _to_its_end(self, run: Run, turn: Turn, working: Coroutine[Any, Any, Result | None]) -> None:
+        """Does the work on a turn, and stores what came of it. Where that is unknown, it is decided once the agent is
+        gone."""
+        if run.stopped:
+            working.close()
         try:
-            telling = self._told(turn, lambda listener: agent.rejoin(listener, turn.heard))
-            result = await self._kept(run, turn, self._guarded(run, turn, telling))
-            if result is not None or run.stopped:
+            result = await self._kept(run, turn, self._guarded(run, turn, working))
+            if run.stopped or (result is not None and not result.unsure):
                 await self._end(run, turn, STOPPED if result is None else result)
                 return
+            now = await self._ledger.surely(lambda work: work.held(turn.id, turn.epoch))
+            if now is None or not now.prompt_sent:
+                await self._end(run, turn, STOPPED if result is None else result)
+                return
+            await self._agents.retire(turn.session)
         finally:
             await self._let_go(run, turn)
-        run.agent = None
-        now = await self._ledger.surely(lambda work: work.turn(turn.id))
-        await self.decide(run, now or turn)
-        await agent.forget()
+        agent, run.agent = run.agent, None
+        reason = result.failure.detail if result is not None and result.failure is not None else _LEFT
+        log.warning("%s: nobody knows how far its turn came: %s", turn.session, reason)
+        await self.decide(run, now, reason)
+        if agent is not None:
+            await agent.forget()
 
-    async def decide(self, run: Run, turn: Turn) -> None:
-        """Decides what becomes of a turn that an earlier bridge has left in the middle, once its agent is gone."""
+    async def decide(self, run: Run, turn: Turn, reason: str = _LEFT) -> None:
+        """Decides what becomes of a turn of which nobody knows how far it came, once its agent is gone."""
         run.turn = turn
         try:
             doubt: str | None = "it had begun to use tools"
@@ -129,7 +124,7 @@ class Turns:
             if run.stopped:
                 await self._end(run, turn, STOPPED)
             else:
-                await self._ledger.surely(lambda work: lose_turn(work, turn, doubt=doubt))
+                await self._ledger.surely(lambda work: lose_turn(work, turn, reason, doubt=doubt))
         finally:
             self._agents.release(turn.session)
 
@@ -242,7 +237,7 @@ class Turns:
         session = await self._ledger.surely(lambda work: work.session(turn.session))
         if session is None:
             return Result("", "failed", Failure(FailureKind.CONFIG, f"{turn.session} does not exist"))
-        if self._agents.deaf(session.id) and await self._ledger.surely(lambda work: _announced_before(work, turn)):
+        if self._agents.deaf(session.id) and await self._ledger.surely(lambda work: announced_before(work, turn)):
             log.warning("%s: its agent is without its tools, and is started again", session.id)
             await self._agents.retire(session.id)
         try:
@@ -250,7 +245,7 @@ class Turns:
         except StartFailed as failed:
             return Result("", "failed", failed.failure)
         run.agent = agent
-        prompt = await self._ledger.surely(lambda work: self._prompted(work, turn, agent))
+        prompt = await self._ledger.surely(lambda work: prompted(work, turn, agent, embeds=self._agents.embeds))
         if run.stopped or prompt is None:
             return STOPPED
         prompt = replace(prompt, execution=Execution(turn.id, turn.epoch))
@@ -258,7 +253,7 @@ class Turns:
 
     async def _told(self, turn: Turn, working: Callable[[Listener], Awaitable[_T]]) -> _T:
         """What a prompt comes to, while its people see what it does."""
-        listener = _Listener(self._ledger, self._questions, turn)
+        listener = TurnListener(self._ledger, self._questions, turn)
         async with asyncio.TaskGroup() as group:
             showing = group.create_task(listener.progress.run())
             try:
@@ -276,43 +271,6 @@ class Turns:
 
         await self._ledger.surely(body)
 
-    async def _prompted(self, work: Work, turn: Turn, agent: Agent) -> Prompt | None:
-        """Stores what a later bridge must know before the agent is at work: its process, and that it was prompted.
-        None where the turn is over already."""
-        current = await work.held(turn.id, turn.epoch)
-        session = await work.session(turn.session)
-        inputs = [message for one in turn.inputs if (message := await work.message(one)) is not None]
-        if current is None or session is None:
-            return None
-        if agent.context is Context.LOST and session.alias != agent.alias:
-            await show(work, f"lost:{turn.id}", turn.place, PostKind.NOTICE, wording.CONTEXT_LOST, session=session.id)
-        if session.alias != agent.alias:
-            work.put(replace(session, alias=agent.alias))
-        embeds = self._agents.embeds(session)
-        prompt = prompt_of(inputs, embeds=embeds, peer_mode=session.habits.peer_mode)
-        if agent.left:
-            running = wording.left_running(agent.left)
-            prompt = replace(prompt, notice="\n".join(filter(None, (running, prompt.notice))))
-            await show(work, f"left:{turn.id}", turn.place, PostKind.NOTICE, running, session=session.id)
-        if current.state is TurnState.RUNNING:  # stored by an attempt whose success was not heard of
-            return prompt
-        sent = digest([*agent.opening, *prompt.parts])
-        for message in inputs:
-            if message.from_person or embeds:
-                work.put(replace(message, read_at=work.now))
-                work.step(StepKind.READ, message)
-        work.put(
-            replace(
-                current.moved(TurnState.RUNNING),
-                process=agent.process,
-                prompt_sent=True,
-                prompt=sent,
-                occurrence=agent.history.prompts.count(sent) + 1,
-                peer_read=current.peer_read or (embeds and not all(one.from_person for one in inputs)),
-            )
-        )
-        return prompt
-
 
 async def renew(work: Work, turn: Turn) -> bool:
     """Holds the lease of a turn for another `lease_s`. False where it is over, or was taken over, or is that of a child
@@ -323,76 +281,3 @@ async def renew(work: Work, turn: Turn) -> bool:
     if current is not None and not retired:
         work.put(current.renewed(work.now + work.limits.lease_s))
     return current is not None and not retired
-
-
-async def _announced_before(work: Work, turn: Turn) -> bool:
-    """Whether an earlier turn over the same input ended without its being read."""
-    inputs = [await work.message(one) for one in turn.inputs]
-    return any(message.unread for message in inputs if message is not None)
-
-
-class _Listener:
-    """What the running agent tells, as `bridge.ports.runtime.Listener`."""
-
-    def __init__(self, ledger: Ledger, questions: Questions, turn: Turn) -> None:
-        self._ledger = ledger
-        self._questions = questions
-        self._turn = turn
-        self._begun = False
-        self._traced = 0
-        self.progress = Progress(ledger, turn)
-
-    async def happened(self, event: Event, number: int = 0) -> None:
-        event = bounded_event(event)
-        self.progress.note(event)
-        if isinstance(event, Compressed):
-            await self._ledger.surely(lambda work: self._compressed(work, event, number))
-        if not isinstance(event, ToolBegun | ToolEnded):
-            return
-        begins = isinstance(event, ToolBegun) and not event.reading and not self._begun
-        self._begun = self._begun or begins
-        self._traced += 1
-        if begins or self._traced <= TRACED:
-            await self._ledger.surely(lambda work: self._tool(work, event, number, begins))
-
-    async def asked(self, question: Question) -> Answer:
-        return await self._questions.ask(self._turn, question)
-
-    async def _tool(self, work: Work, event: ToolBegun | ToolEnded, number: int, begins: bool) -> None:
-        """What it was called with, and what it gave, is in no trace: that may be anything."""
-        current = await self._fresh(work, number)
-        if current is None:
-            return
-        if number > 0 or (begins and not current.tools_begun):
-            heard = max(current.heard, number)
-            work.put(replace(current, heard=heard, tools_begun=current.tools_begun or begins))
-        ok = event.ok if isinstance(event, ToolEnded) else None
-        for ident in current.inputs:
-            message = await work.message(ident)
-            if message is not None:
-                work.step(StepKind.TOOL, message, name=event.name or event.id, title=event.title or None, ok=ok)
-
-    async def _compressed(self, work: Work, event: Compressed, number: int) -> None:
-        current, session = await self._fresh(work, number), await work.session(self._turn.session)
-        if current is not None and session is not None:
-            work.put(replace(current, heard=max(current.heard, number)))
-            work.put(replace(session, alias=event.alias))
-
-    async def _fresh(self, work: Work, number: int) -> Turn | None:
-        """The turn, unless it is over, or has heard that number."""
-        current = await work.held(self._turn.id, self._turn.epoch)
-        return None if current is None or 0 < number <= current.heard else current
-
-
-async def start_turn(work: Work, session: Session, turn: Turn, inputs: Sequence[Message]) -> None:
-    """Leases the inputs to a new turn, in one change with the turn itself."""
-    work.put(turn)
-    work.put(replace(session, last_seen=work.now))
-    for message in inputs:
-        leased = replace(message.to_leased(turn.id), woken_at=message.woken_at or work.now)
-        work.put(leased)
-        work.step(StepKind.LEASED, leased, epoch=leased.epoch)
-        if message.woken_at is None:
-            work.step(StepKind.WOKEN, leased, turn=turn.id, agent=session.answers)
-        if message.intent is not Intent.INPUT:
-            await show_status(work, leased, wording.WOKEN if message.woken_at is None else "woken again")

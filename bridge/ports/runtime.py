@@ -151,14 +151,16 @@ class Prompt:
 @dataclass(frozen=True, slots=True)
 class Result:
     """How a prompt ended. `final` is the visible text after the last tool call. A result with `failure` is
-    no answer, whatever its text. `cancelled` says that a cancel ended it. It is as the agent has it:
-    `bridge.results.bounded` makes it one that can be kept."""
+    no answer, whatever its text. `cancelled` says that a cancel ended it. An `unsure` failure says that nobody knows
+    how far the prompt came: the agent may have begun tools of which it could not tell any more. It is as the agent has
+    it: `bridge.results.bounded` makes it one that can be kept."""
 
     final: str
     stop_reason: str
     failure: Failure | None = None
     cancelled: bool = False
     usage: Usage | None = None
+    unsure: bool = False
 
 
 class Agent(Protocol):

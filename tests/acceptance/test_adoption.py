@@ -190,6 +190,24 @@ async def test_a_worker_that_dies_ends_its_turn_and_its_agent(home: Home, gate: 
     await ended(agents)
 
 
+async def test_what_a_worker_that_died_had_not_heard_of_is_not_done_again(home: Home, gate: Gate) -> None:
+    script = f"call peer_receive {{}} ; touch {home.path}/ready ; wait-for {gate.path} ; tool edit"
+    script += f" ; touch {home.path}/busy ; wait-for {home.path}/never"
+    home.worker("career", {"on": "notice", "script": script})
+    home.rule("default/shell", "default/career")
+    await home.up()
+    asking = await home.began("ask", "career", "do it", "--timeout", "20", "--json")
+    await exist(home.path / "ready")
+    (worker,) = home.workers()
+    os.kill(worker, signal.SIGSTOP)
+    gate.open()
+    await exist(home.path / "busy")
+    os.kill(worker, signal.SIGKILL)
+    out, _ = await asking.communicate()
+    assert b'"failed"' in out
+    assert len(home.prompts("career")) == 1
+
+
 async def ended(pids: "list[int] | dict[int, str | None]") -> None:
     async with asyncio.timeout(30):
         while any(birth_of(pid) for pid in pids):  # noqa: ASYNC110 - the kernel tells only parents

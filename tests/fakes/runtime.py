@@ -172,10 +172,13 @@ class FakeRuntime:
         context = Context.NEW
         if launch.alias is not None:
             context = Context.LOST if launch.session in self.forgotten else Context.RESUMED
-        agent = FakeAgent(self, launch, process, len(self.agents) + 1, context)
+        agent = self.made(launch, process, len(self.agents) + 1, context)
         self.behaviours.setdefault(launch.session, self.of_agents.get(launch.agent, _silent))
         self.agents.append(agent)
         return agent
+
+    def made(self, launch: Launch, process: Process, number: int, context: Context) -> FakeAgent:
+        return FakeAgent(self, launch, process, number, context)
 
     async def adopt(self, launch: Launch, process: Process, execution: Execution, after: int) -> Agent | None:
         return None

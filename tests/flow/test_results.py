@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from bridge.flow.turns import TRACED
+from bridge.flow.listener import TRACED
 from bridge.ids import TurnId
 from bridge.ports.runtime import Prompt, Result, Text, ToolBegun, ToolEnded
 from bridge.turn import Failure, FailureKind, Usage

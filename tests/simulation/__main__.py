@@ -3,6 +3,7 @@
 import argparse
 import sys
 import time
+from collections import Counter
 
 from tests.simulation.many import MESSAGES, NODES, SESSIONS, Sizes, many
 
@@ -11,14 +12,16 @@ def main() -> int:
     options = _options()
     sizes = Sizes(options.sessions, options.messages, options.nodes)
     seeds = range(options.first, options.first + options.seeds)
-    began = time.monotonic()
+    began, counted = time.monotonic(), Counter[str]()
     done = messages = turns = failed = 0
     for report in many(seeds, sizes, minutes=options.minutes, workers=options.workers):
+        counted += report.counted
         done, messages, turns = done + 1, messages + report.messages, turns + report.turns
         if report.broken is not None:
             failed += 1
             print(f"\n{sizes.told(report)}", flush=True)
     took = time.monotonic() - began
+    print(", ".join(f"{many} {what}" for what, many in sorted(counted.items())))
     print(f"{done} seeds with {messages} messages and {turns} turns in {took:.0f} s: {failed} break an invariant")
     return 1 if failed else 0
 

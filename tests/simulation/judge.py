@@ -12,6 +12,7 @@ from bridge.post import Post, PostKind
 from bridge.quiet import kept_until
 from bridge.request import Request
 from bridge.session import Session
+from bridge.trace import Step, StepKind
 from bridge.turn import Turn
 from tests.simulation.archive import Before
 from tests.simulation.scenario import Misfortune
@@ -28,6 +29,7 @@ class Judge:
     def __init__(self, world: World) -> None:
         self._world = world
         self._queued_at: dict[MessageId, float] = {}
+        self._tools: set[tuple[object, ...]] = set()
         self._free_since: dict[SessionId, float] = {}
         world.store.watch(self)
 
@@ -46,6 +48,16 @@ class Judge:
                     self._post(one)
                 case _:
                     pass
+        for step in change.steps:
+            if step.step is StepKind.TOOL:
+                self._tool(step)
+
+    def _tool(self, step: Step) -> None:
+        """Whatever is told again after a death, or after a change of which nobody knew whether it was stored."""
+        told = step.message, *step.detail.values()
+        if told in self._tools:
+            self._world.broke("told once", f"{told} is on record twice", str(step.message))
+        self._tools.add(told)
 
     def _message(self, one: Message, was: Message | None, change: Change) -> None:
         came = was is None or was.state is State.HELD or (one.state is State.QUEUED and was.state is not State.QUEUED)

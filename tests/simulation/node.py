@@ -48,6 +48,7 @@ class Life:
         self._leaving = asyncio.Event()
         self._calls: dict[asyncio.Task[Any], None] = {}
         self.name = name
+        self.node = node
         self.owner = Owner(name)
         self.accepting = asyncio.Event()
         self.cut = False
@@ -127,10 +128,13 @@ class Life:
                 self.owner.kill()
             await asyncio.sleep(0)
             if not self.owner.tasks:
-                return
-        self._world.broke(
-            "tasks", f"{self.name} was killed, and of it there are still {list(self.owner.tasks.values())[:3]}"
-        )
+                break
+        else:
+            left = list(self.owner.tasks.values())[:3]
+            self._world.broke("tasks", f"{self.name} was killed, and of it there are still {left}")
+        for process in self._world.processes.values():
+            if process.life is self and process.alive:
+                process.abandon()
 
 
 def _unheard(task: asyncio.Task[Any]) -> None:

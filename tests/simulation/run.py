@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ class Report:
     messages: int
     turns: int
     lasted_s: float
+    counted: Counter[str]
     broken: Broken | None
     story: str
 
@@ -61,6 +63,7 @@ def simulate(scenario: Scenario, patch: Callable[[Exchange], None] = lambda exch
         messages=len(world.archive.every(Message)),
         turns=len(world.archive.every(Turn)),
         lasted_s=loop.time(),
+        counted=world.counted,
         broken=broken,
         story=world.journal.story(broken.about if broken else (), last=40),
     )

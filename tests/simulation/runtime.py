@@ -9,7 +9,7 @@ from bridge.history import History
 from bridge.launching import Definition
 from bridge.ports.runtime import Agent, Context, Execution, Launch, Left, Listener, Prompt, Result, StartFailed
 from bridge.turn import Failure, FailureKind, Process
-from tests.simulation.agents import AgentProcess, Asked, Memory
+from tests.simulation.agents import AgentProcess, Asked, Memory, Run
 from tests.simulation.scenario import Misfortune
 from tests.simulation.store import Cut
 from tests.simulation.world import World
@@ -61,7 +61,28 @@ class RuntimeOf:
         return _Handle(self._life, process, alias, context, launch.seal)
 
     async def adopt(self, launch: Launch, process: Process, execution: Execution, after: int) -> Agent | None:
-        return None
+        world, chance = self._world, self._chance
+        await asyncio.sleep(0.2 * chance.random())
+        self._live()
+        known = world.processes.get(process.pid)
+        if known is None or known.process != process or known.life.node != self._life.node:
+            return None
+        damaged = world.suffers(Misfortune.RECORDS) and chance.random() < 0.2
+        if damaged and (known.alive or chance.random() < 0.3):
+            known.kill("nobody can tell what is on record of it")
+            return None
+        run = known.claim(self._life, execution)
+        if run is None:
+            return None
+        if damaged:
+            del run.told[chance.randint(0, len(run.told)) :]
+            run.result = None
+        if not known.alive:
+            world.counted["left a result" if run.result is not None else "left no result"] += 1
+        else:
+            world.counted["adopted"] += 1
+            world.note(f"{known.owner.name} of {known.session} is adopted by {self._life.name} after {after}")
+        return _Handle(self._life, known, launch.alias or "", Context.RESUMED, launch.seal or known.launch.seal)
 
     async def end(self, process: Process) -> None:
         self._live()
@@ -122,25 +143,41 @@ class _Handle:
         return ()
 
     async def rejoin(self, listener: Listener, after: int) -> Result | None:
-        return None
+        run = self._process.record
+        return await self._followed(run, listener, after) if run is not None else None
 
-    async def forget(self) -> None: ...
+    async def forget(self) -> None:
+        if not self._life.cut:
+            self._process.forget()
 
     async def leave(self) -> None:
-        await self.close()
+        if self._process.run is None or self._life.cut:
+            await self.close()
+        else:
+            self._tools.close()
+            self._process.abandon()
 
     async def prompt(self, prompt: Prompt, listener: Listener) -> Result:
         if not self._process.alive:
             return Result("", "failed", Failure(FailureKind.CRASH, "it has ended", retryable=True))
-        run = self._process.begin(prompt)
+        result = await self._followed(self._process.begin(prompt), listener, 0)
+        gone = Failure(FailureKind.CRASH, "its worker is gone")
+        return Result("", "failed", gone, unsure=True) if result is None else result
+
+    async def _followed(self, run: Run, listener: Listener, told: int) -> Result | None:
         while True:
-            match await run.happens.get():
-                case Result() as result:
-                    return result
-                case Asked() as asked:
-                    await _put(asked, listener)
-                case event:
-                    await listener.happened(event)
+            run.changed.clear()
+            while told < len(run.told):
+                told += 1
+                match run.told[told - 1]:
+                    case Asked() as asked:
+                        await _put(asked, listener)
+                    case event:
+                        await listener.happened(event, told)
+                run.heard = max(run.heard, told)
+            if run.over:
+                return run.result
+            await run.changed.wait()
 
     async def cancel(self, grace_s: float) -> None:
         if not self._life.cut:
@@ -155,6 +192,8 @@ class _Handle:
 
 async def _put(asked: Asked, listener: Listener) -> None:
     """An agent that has been cancelled, or is gone, waits for no answer."""
+    if asked.answer.done():
+        return
     asking = asyncio.ensure_future(listener.asked(asked.question))
     try:
         await asyncio.wait({asking, asked.answer}, return_when=asyncio.FIRST_COMPLETED)

@@ -29,7 +29,8 @@ class Misfortune(StrEnum):
     CLOCKS = "clocks jump"
     CHAT = "the chat refuses, is slow, and leaves open what it has shown"
     AGENTS = "agents fail, hang, and do not start"
-    KILLS = "agents are killed"
+    KILLS = "agents and their workers are killed"
+    RECORDS = "what is on record of a turn is damaged"
     BROKEN_CALLS = "connections break when a call has been carried out"
 
 
@@ -138,6 +139,7 @@ def scenario(seed: int, *, sessions: int, messages: int, nodes: int) -> Scenario
             retention_s=5_400,
             idle_close_s=chance.choice((20, 90)),
             stop_grace_s=5,
+            worker_grace_s=chance.choice((3, 10)),
             cause_memory_s=120,
             question_timeout_s=20,
             progress_every_s=15,

@@ -27,7 +27,6 @@ class Script:
         self._prompt = prompt
         self._mail: list[Mail] = []
         self._sent: list[str] = []
-        self._tools = 0
 
     async def play(self) -> Result:
         chance, world = self._chance, self._world
@@ -67,6 +66,8 @@ class Script:
     async def _work(self) -> None:
         name = self._announce("shell", reading=False)
         self._process.act()
+        if self._world.suffers(Misfortune.KILLS) and self._chance.random() < 0.03:
+            self._process.lose_worker()  # which may not have heard of the tool
         await self._think()
         self._process.tell(ToolEnded(name, ok=True))
 
@@ -83,7 +84,7 @@ class Script:
             # It hangs until somebody stops it, or the weather clears up.
             await self._world.heals.wait()
         elif draw < 0.3:
-            self._process.kill("it crashed")
+            self._process.crash("it crashed")
         kind = self._chance.choice(list(FailureKind))
         return Result("half of an", "failed", self._world.failure(kind, 20 * self._chance.random()))
 
@@ -92,7 +93,9 @@ class Script:
     async def _receive(self) -> None:
         async def read() -> None:
             limit = self._chance.choice((1, 5, 50))
-            given = await self._process.tool(lambda exchange, caller: exchange.receive(caller, limit), reads=True)
+            given = await self._process.tool(
+                lambda exchange, caller: exchange.receive(caller, limit), reads=True, again=True
+            )
             self._process.read(given.messages)
             self._mail += given.messages
 
@@ -203,9 +206,9 @@ class Script:
         self._process.tell(ToolEnded(name, ok=True))
 
     def _announce(self, tool: str, *, reading: bool) -> str:
-        self._tools += 1
-        name = f"{self._process.process.pid}-{self._tools}"
-        self._process.tell(ToolBegun(name, tool, reading))
+        self._process.calls += 1
+        name = f"{self._process.process.pid}-{self._process.calls}"
+        self._process.tell(ToolBegun(name, tool, reading, title=name))
         return name
 
     # Words

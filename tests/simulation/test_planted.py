@@ -1,17 +1,22 @@
 """Faults that are planted on purpose: a simulation that does not find them would find no others."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from bridge.flow import dispatch, settlement
 from bridge.flow.exchange import Exchange
+from bridge.flow.listener import TurnListener
 from bridge.flow.outbox import Outbox
+from bridge.flow.turns import Run, Turns
+from bridge.flow.unheard import Unheard
 from bridge.flow.work import Work
 from bridge.ids import SessionId, TurnId
 from bridge.message import Message
 from bridge.ports.chat import Chat
+from bridge.ports.runtime import Agent, Result
 from bridge.post import Post, PostState
 from bridge.turn import Turn
 from tests.simulation.run import Report, simulate
@@ -100,3 +105,59 @@ def test_a_reply_to_the_wrong_session_is_found(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(settlement, "_bring", brought)
     assert broken(found()) == "8 answer"
+
+
+# Of bridges that go on with what others have left
+
+
+def test_a_bridge_that_prompts_again_what_it_should_go_on_with_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def go_on(self: Turns, run: Run, turn: Turn, agent: Agent) -> None:
+        await self.run(run, turn)
+
+    monkeypatch.setattr(Turns, "go_on", go_on)
+    assert broken(found(Misfortune.CRASH)) in ("4 one turn", "4 one prompt")
+
+
+def test_a_bridge_that_stores_again_what_it_has_heard_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fresh(self: TurnListener, work: Work, number: int) -> Turn | None:
+        return await work.held(self._turn.id, self._turn.epoch)
+
+    go_on = Turns.go_on
+
+    async def from_the_beginning(self: Turns, run: Run, turn: Turn, agent: Agent) -> None:
+        await go_on(self, run, replace(turn, heard=0), agent)
+
+    monkeypatch.setattr(TurnListener, "_fresh", fresh)
+    monkeypatch.setattr(Turns, "go_on", from_the_beginning)
+    assert broken(found(Misfortune.CRASH)) == "told once"
+
+
+def test_a_bridge_that_goes_on_after_more_than_was_stored_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = Turns.go_on
+
+    async def from_later(self: Turns, run: Run, turn: Turn, agent: Agent) -> None:
+        await go_on(self, run, replace(turn, heard=turn.heard + 2), agent)
+
+    monkeypatch.setattr(Turns, "go_on", from_later)
+    assert broken(found(Misfortune.CRASH, Misfortune.AGENTS, Misfortune.KILLS)) in ("5 second run", "liveness")
+
+
+def test_a_bridge_that_adopts_under_the_epoch_of_the_last_one_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Turn, "taken_over", lambda self, node, until: replace(self, node=node, leased_until=until))
+    assert broken(found(Misfortune.CRASH)) == "4 epoch"
+
+
+def test_a_bridge_that_takes_what_was_read_under_another_for_seen_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Unheard, "doubt", lambda *_: None)
+    assert broken(found(Misfortune.CRASH, latency_s=0.2)) == "1 lost"
+
+
+def test_a_bridge_that_is_sure_of_what_a_dead_worker_had_heard_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    guarded = Turns._guarded
+
+    async def sure(self: Turns, run: Run, turn: Turn, working: Coroutine[Any, Any, Result | None]) -> Result | None:
+        result = await guarded(self, run, turn, working)
+        return replace(result, unsure=False) if result is not None else None
+
+    monkeypatch.setattr(Turns, "_guarded", sure)
+    assert broken(found(Misfortune.KILLS, latency_s=0.2)) == "5 second run"

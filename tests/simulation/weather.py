@@ -73,7 +73,12 @@ class Weather:
     async def _kill(self, node: Node) -> None:
         alive = [one for one in self._world.processes.values() if one.alive]
         if alive:
-            self._chance.choice(alive).kill("somebody has killed it")
+            at_work = [one for one in alive if one.run is not None]
+            unlucky = self._chance.choice(at_work if at_work and self._chance.random() < 0.7 else alive)
+            if self._chance.random() < 0.5:
+                unlucky.crash("somebody has killed it")
+            else:
+                unlucky.lose_worker()
 
 
 async def _within(event: asyncio.Event, seconds: float) -> bool:

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bridge.errors import Refused
-from bridge.ids import MessageId, SessionId
+from bridge.ids import MessageId, SessionId, TurnId
 from bridge.message import Message
+from bridge.session import Session
 from bridge.turn import Failure, FailureKind
 from tests.simulation.archive import Archive
 from tests.simulation.journal import Broken, Journal, brief
@@ -52,6 +53,8 @@ class World:
         # What agents and people remember, to be compared with what the store says
         self.processes: dict[int, AgentProcess] = {}
         self.memories: dict[str, Memory] = {}
+        self.counted: Counter[str] = Counter()
+        self.prompted: set[TurnId] = set()
         self.at_work: dict[SessionId, dict[int, None]] = defaultdict(dict)
         self.acted_on: set[MessageId] = set()
         self.seen: set[MessageId] = set()
@@ -80,6 +83,21 @@ class World:
     def now(self) -> float:
         """The true time, in seconds since 1970; the clocks of the nodes are off by some of it."""
         return EPOCH + self.loop.time()
+
+    def is_child(self, session: SessionId) -> bool:
+        known = self.archive.get(Session, session)
+        return known is not None and known.parent is not None
+
+    def member(self, session: SessionId) -> Member | None:
+        """Of a child, the one at the root of its line."""
+        known = self.archive.get(Session, session)
+        while known is not None and known.parent is not None:
+            known = self.archive.get(Session, known.parent)
+        return self.members.get(known.id) if known is not None else None
+
+    def has_agent(self, session: SessionId) -> bool:
+        known = self.archive.get(Session, session)
+        return known is not None and known.agent is not None
 
     def note(self, what: str) -> None:
         self.journal.note(what)

@@ -1,0 +1,69 @@
+"""What a running agent tells of its turn: stored, traced, shown while it works, and asked (DESIGN §5)."""
+
+from dataclasses import replace
+
+from bridge.flow.ledger import Ledger
+from bridge.flow.progress import Progress
+from bridge.flow.questions import Questions
+from bridge.flow.work import Work
+from bridge.ports.runtime import Compressed, Event, ToolBegun, ToolEnded
+from bridge.question import Answer, Question
+from bridge.results import bounded_event
+from bridge.trace import StepKind
+from bridge.turn import Turn
+
+TRACED = 1_000
+"""So many events of tools are traced of one turn."""
+
+
+class TurnListener:
+    """`bridge.ports.runtime.Listener` of one turn."""
+
+    def __init__(self, ledger: Ledger, questions: Questions, turn: Turn) -> None:
+        self._ledger = ledger
+        self._questions = questions
+        self._turn = turn
+        self._begun = False
+        self._traced = 0
+        self.progress = Progress(ledger, turn)
+
+    async def happened(self, event: Event, number: int = 0) -> None:
+        event = bounded_event(event)
+        self.progress.note(event)
+        if isinstance(event, Compressed):
+            await self._ledger.surely(lambda work: self._compressed(work, event, number))
+        if not isinstance(event, ToolBegun | ToolEnded):
+            return
+        begins = isinstance(event, ToolBegun) and not event.reading and not self._begun
+        self._begun = self._begun or begins
+        self._traced += 1
+        if begins or self._traced <= TRACED:
+            await self._ledger.surely(lambda work: self._tool(work, event, number, begins))
+
+    async def asked(self, question: Question) -> Answer:
+        return await self._questions.ask(self._turn, question)
+
+    async def _tool(self, work: Work, event: ToolBegun | ToolEnded, number: int, begins: bool) -> None:
+        """What it was called with, and what it gave, is in no trace: that may be anything."""
+        current = await self._fresh(work, number)
+        if current is None:
+            return
+        if number > 0 or (begins and not current.tools_begun):
+            heard = max(current.heard, number)
+            work.put(replace(current, heard=heard, tools_begun=current.tools_begun or begins))
+        ok = event.ok if isinstance(event, ToolEnded) else None
+        for ident in current.inputs:
+            message = await work.message(ident)
+            if message is not None:
+                work.step(StepKind.TOOL, message, name=event.name or event.id, title=event.title or None, ok=ok)
+
+    async def _compressed(self, work: Work, event: Compressed, number: int) -> None:
+        current, session = await self._fresh(work, number), await work.session(self._turn.session)
+        if current is not None and session is not None:
+            work.put(replace(current, heard=max(current.heard, number)))
+            work.put(replace(session, alias=event.alias))
+
+    async def _fresh(self, work: Work, number: int) -> Turn | None:
+        """The turn, unless it is over, or has heard that number."""
+        current = await work.held(self._turn.id, self._turn.epoch)
+        return None if current is None or 0 < number <= current.heard else current
