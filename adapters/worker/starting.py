@@ -59,10 +59,11 @@ class Starting:
 
 
 async def ended(worker: Process, agent: Process | None) -> None:
-    """Ends a worker and what is below it by force."""
+    """Ends a worker and its agent by force. What an agent has put into process sessions of its own stays; before it is
+    known there is nothing but itself below its worker."""
     doomed = [agent] if agent is not None else []
     if birth_of(worker.pid) == worker.birth:
-        doomed += [child for child in children(worker.pid) if child != agent]
+        doomed = doomed or children(worker.pid)
         signalled(worker.pid, _KILL)
     for process in doomed:
         await processes.end(process, 0)
