@@ -10,10 +10,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from adapters import orphans
+from adapters.acp.descent import descent_of
 from adapters.acp.orders import carried_out
 from adapters.system import SystemClock
 from adapters.worker.cradle import rock
+from adapters.worker.door import stranger
 from adapters.worker.host import host
+from adapters.worker.proof import peer_pid
+from bridge.caller import Descent
 from bridge.ids import SessionId
 from bridge.ports.runtime import Runtime
 from bridge.redaction import Redaction
@@ -25,12 +29,18 @@ def _runtime(order: Mapping[str, Any], on_stderr: Callable[[SessionId, str], Non
     return carried_out(order, SystemClock(), on_stderr)
 
 
+def _admits(connection: socket.socket) -> bool:
+    """No agent adopts another's worker."""
+    pid = peer_pid(connection)
+    return pid is not None and stranger(connection) and descent_of([pid]) is not Descent.LEFT
+
+
 async def _work(connection: socket.socket) -> None:
     told_to_end = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told_to_end.set)
     burying = asyncio.create_task(orphans.reaping())
     try:
-        await host(connection, _runtime, lambda secrets: Redaction(secrets).redacted, told_to_end)
+        await host(connection, _runtime, lambda secrets: Redaction(secrets).redacted, told_to_end, _admits)
     finally:
         burying.cancel()
 

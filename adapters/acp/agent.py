@@ -12,6 +12,7 @@ from acp import schema
 from pydantic import ValidationError
 
 from adapters.acp.child import Child
+from adapters.acp.compression import compressed_to
 from adapters.acp.elicitation import line, question_of
 from adapters.acp.failures import disguised, failure, of_error
 from adapters.acp.files import Preloaded
@@ -43,6 +44,7 @@ class Client:
     def __init__(self) -> None:
         self.run: Run | None = None
         self.session: str | None = None
+        self.alias: str | None = None
         self.replay = Replay()
         self.modes = Modes()
         self.spending = Spending()
@@ -57,6 +59,10 @@ class Client:
             self.spending.told(update.cost)
         elif update.session_update == "config_option_update":
             self.spending.options(update.config_options)
+        elif update.session_update == "session_info_update":
+            if self.run is not None and (alias := compressed_to(update.field_meta)) is not None:
+                self.alias = alias
+                self.run.compressed(alias)
         elif self.run is None:
             self.replay.hear(update)
         elif update.session_update != "user_message_chunk":
@@ -177,7 +183,7 @@ class AcpAgent:
 
     @property
     def alias(self) -> str:
-        return self._alias
+        return self._link.client.alias or self._alias
 
     @property
     def context(self) -> Context:

@@ -23,6 +23,7 @@ _WANTED = frozenset(
         "agent_thought_chunk",
         "config_option_update",
         "current_mode_update",
+        "session_info_update",
         "tool_call",
         "tool_call_update",
         "usage_update",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from adapters.acp.tools import call_of, name_of, reads_only, result_of
-from bridge.ports.runtime import Event, Listener, Text, Thought, ToolBegun, ToolEnded
+from bridge.ports.runtime import Compressed, Event, Listener, Text, Thought, ToolBegun, ToolEnded
 from bridge.question import Answer, Asked, Question
 from bridge.redaction import SHAPES, Redaction
 from bridge.results import DATA_CHARS, TITLE_CHARS
@@ -102,6 +102,10 @@ class Run:
             self._say(update.content, Thought)
         else:
             self._tool(update)
+
+    def compressed(self, alias: str) -> None:
+        if not self._over:
+            self._tell(Compressed(alias))
 
     async def ask(self, question: Question) -> Answer:
         """The listener's answer; the question gets its number here."""

@@ -34,6 +34,8 @@ It needs the standard library only and starts in well under a tenth of a second,
 | `crash [CODE]` | ends the process at once, in the middle |
 | `exit` | ends the process with 0 once the result has been sent |
 | `orphan` | starts a child in its process group that ignores SIGTERM; its pid becomes `$last` |
+| `detach` | the same in a process session of its own, which does not end with it |
+| `compress` | goes on under another id of its context, and tells so as Hermes does; the id becomes `$last` |
 | `stderr TEXT` | writes a line there |
 | `raw TEXT`, `bytes HEX` | writes a line to stdout that may be no frame at all |
 

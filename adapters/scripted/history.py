@@ -26,6 +26,13 @@ class Histories:
                 pass
         return session
 
+    def copy(self, session: str) -> str:
+        """A new context that knows what `session` does by now."""
+        copied = self.new()
+        for update in self.load(session) or []:
+            self._keep(copied, update)
+        return copied
+
     def load(self, session: str) -> list[Update] | None:
         """The history of `session`, or None where it is not known."""
         if session not in self._known and self._folder and "/" not in session and os.path.exists(self._path(session)):

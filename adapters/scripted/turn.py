@@ -270,12 +270,26 @@ class Turn:
         self.exits = True
 
     def do_orphan(self, _: str) -> None:
+        self._spawn(apart=False)
+
+    def do_detach(self, _: str) -> None:
+        self._spawn(apart=True)
+
+    def _spawn(self, apart: bool) -> None:
         import subprocess  # noqa: PLC0415 - few need it, and it would slow every start
 
-        child = subprocess.Popen([sys.executable, "-c", _STUBBORN_CHILD], stdout=subprocess.PIPE)
+        command = [sys.executable, "-c", _STUBBORN_CHILD]
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=apart)
         assert child.stdout
         child.stdout.readline()
         self.values["last"] = child.pid
+
+    def do_compress(self, _: str) -> None:
+        alias = self._histories.copy(self.context.session)
+        about = {"currentHermesSessionId": alias, "reason": "compression"}
+        meta = {"hermes": {"sessionProvenance": about}}
+        self.send_update({"sessionUpdate": "session_info_update", "_meta": meta})
+        self.values["last"] = alias
 
     def do_stderr(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from adapters.worker.codec import as_json, kind_of
@@ -10,34 +11,32 @@ from adapters.worker.journal import Journal, Record
 from adapters.worker.terms import Done, Header
 from bridge.ports.runtime import Agent, Event, Prompt, Result, Text, Thought
 from bridge.question import Answer, Asked, Question
+from bridge.results import FINAL_CHARS
 from bridge.turn import Failure, FailureKind
 
 log = logging.getLogger(__name__)
 
-TEXT_BYTES = 1 << 20
+TEXT_CHARS = 1 << 20
 """So much of what an agent shows while it works is kept for a bridge to come. The rest is told, or lost."""
 MOST_BYTES = 32 << 20
+"""Of a journal: then it takes the turn's end, and nothing before it."""
 FLUSH_S = 10.0
 """So long at most a worker that ends waits for what is still to be written."""
 
 QUESTION, ANSWERED, RESULT, ADOPTED = "question", "answered", "result", "adopted"
 
-Tell = Callable[[Record], Awaitable[None]]
-
 
 class Work:
     """Is told of by `tell`, record by record. A record with the number 0 is not kept."""
 
-    def __init__(self, header: Header, journal: Journal, tell: Tell) -> None:
+    def __init__(self, header: Header, journal: Journal, tell: Callable[["Work", Record], Awaitable[None]]) -> None:
         self.header = header
         self.journal = journal
-        self.epoch = header.execution.epoch
         self.received = 0
         self.result: int | None = None
         self.dropped = False
         self._tell = tell
-        self._room = TEXT_BYTES
-        self._size = 0
+        self._room = TEXT_CHARS
         self._unwritten: str | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._agent: Agent | None = None
@@ -48,6 +47,15 @@ class Work:
         """Its end has been stored by its bridge."""
         return self.result is not None and self.received >= self.result
 
+    @property
+    def whole(self) -> bool:
+        """All of it is on record."""
+        return self._unwritten is None
+
+    def asks(self, question: int) -> bool:
+        """Whether that record is a question that is still open."""
+        return question in self._questions
+
     async def run(self, agent: Agent, prompt: Prompt) -> None:
         self._agent = agent
         before = len(agent.history.prompts)
@@ -57,15 +65,19 @@ class Work:
             log.exception("the prompt ended by a defect")
             detail = f"an internal error: {type(defect).__name__}"
             result = Result("", "error", Failure(FailureKind.CRASH, detail))
+        if self._stopping is not None:
+            await asyncio.wait([self._stopping])
         if self.dropped:
             return
         if self._unwritten is not None:
             detail = f"The journal of the turn takes no more records ({self._unwritten}), so it was stopped."
             result = Result("", "error", Failure(FailureKind.CAPACITY, detail, retryable=True))
-        record = await self._put(
-            RESULT, as_json(Done(result, agent.alive, len(agent.history.prompts) > before)), firmly=True
-        )
+        # What its owner keeps is cut there, and said to be: for that it must be longer.
+        result = replace(result, final=result.final[: 2 * FINAL_CHARS])
+        done = Done(result, agent.alive, len(agent.history.prompts) > before)
+        record = self._recorded(RESULT, as_json(done), firmly=True)
         self.result = record.number
+        await self._tell(self, record)
 
     def receive(self, number: int) -> None:
         self.received = max(self.received, number)
@@ -78,40 +90,42 @@ class Work:
 
     # What the agent tells
     async def happened(self, event: Event, number: int = 0) -> None:
-        body = as_json(event)
+        shown = isinstance(event, Text | Thought)
         if isinstance(event, Text | Thought):
+            event = replace(event, text=event.text[:TEXT_CHARS])
             self._room -= len(event.text)
-            if self._room < 0 or self._unwritten is not None:
-                await self._tell(Record(0, kind_of(event), body, ""))
-                return
-        await self._put(kind_of(event), body, firmly=not isinstance(event, Text | Thought))
+        kind, body = kind_of(event), as_json(event)
+        if self._unwritten is not None or (shown and self._room < 0) or self.journal.size > MOST_BYTES:
+            record = Record(0, kind, body, "")
+            if not shown:
+                self._stop("it is full")
+        else:
+            record = self._recorded(kind, body, firmly=not shown)
+        await self._tell(self, record)
 
     async def asked(self, question: Question) -> Answer:
-        record = await self._put(QUESTION, as_json(question), firmly=True)
+        record = self._recorded(QUESTION, as_json(question), firmly=True)
         if record.number == 0:
             return Answer(Asked.CANCELLED)
         waiting = self._questions[record.number] = asyncio.get_running_loop().create_future()
         answer: Answer | None = None
         try:
+            await self._tell(self, record)
             answer = await waiting
         finally:
             del self._questions[record.number]
             told = as_json(answer) if answer is not None else None
-            await self._put(ANSWERED, {"question": record.number, "answer": told}, firmly=True)
+            over = self._recorded(ANSWERED, {"question": record.number, "answer": told}, firmly=True)
+            await self._tell(self, over)
         return answer
 
-    async def _put(self, kind: str, body: dict[str, Any], *, firmly: bool) -> Record:
-        """Where it cannot be written it is told all the same, but for nobody to come: the agent has to stop."""
+    def _recorded(self, kind: str, body: dict[str, Any], *, firmly: bool) -> Record:
+        """Where it cannot be written it may be told, but to nobody who comes later: the agent has to stop."""
         try:
-            if self._size > MOST_BYTES:
-                raise OSError("it is full")
-            record = self.journal.add(kind, body, firmly=firmly)
-            self._size += len(str(body))
+            return self.journal.add(kind, body, firmly=firmly)
         except OSError as error:
-            record = Record(0, kind, body, "")
             self._stop(error.strerror or str(error))
-        await self._tell(record)
-        return record
+            return Record(0, kind, body, "")
 
     def _stop(self, why: str) -> None:
         self._unwritten = self._unwritten or why

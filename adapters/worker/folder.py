@@ -46,7 +46,7 @@ class Folder:
 
     def left(self, session: str) -> Path:
         """Where the processes are listed that a session's tools have left running."""
-        return self.path / f"{named(session.replace('/', '-'))}.left"
+        return self.path / f"{named(session.replace('/', '_'))}.left"
 
     def listen(self, name: str) -> socket.socket:
         """A socket (0600) at which the worker of that name can be adopted. Raises `OSError` or `BadName`."""
@@ -67,13 +67,13 @@ class Folder:
     def connect(self, name: str) -> socket.socket:
         """Raises `OSError` where nobody listens, or `BadName`."""
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.setblocking(False)  # whoever listens and accepts nobody must hold up nothing
         try:
             with _short(self.path / f"{named(name)}{SOCKET}") as address:
                 connection.connect(address)
         except BaseException:
             connection.close()
             raise
-        connection.setblocking(False)
         return connection
 
     def forget(self, name: str) -> None:

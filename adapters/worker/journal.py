@@ -5,10 +5,12 @@ those. So what is cut short, altered, repeated or another turn's is told apart f
 before the damage can be trusted.
 """
 
+import errno
 import hashlib
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,7 +47,7 @@ class Journal:
     def __init__(self, path: Path, turn: str, header: Mapping[str, Any]) -> None:
         self.path = path
         self._turn = turn
-        self._size = 0
+        self.size = 0
         self._digest = _seed(turn)
         self.number = -1
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -64,18 +66,16 @@ class Journal:
         record = Record(number, kind, body, _linked(self._digest, content))
         line = f'{{"digest":"{record.digest}","record":{content}}}\n'.encode()
         try:
-            written = os.write(self._file, line)
-            if written < len(line):
-                os.ftruncate(self._file, self._size)
-                raise OSError(28, "the disk took a part of a record only")
+            if os.write(self._file, line) < len(line):
+                raise OSError(errno.ENOSPC, "the disk took a part of a record only")
+            if firmly:
+                os.fsync(self._file)
         except OSError:
-            # Whatever stands there now is a torn end, which readers drop.
-            os.ftruncate(self._file, self._size)
+            # Whatever stands there now is a torn end, which readers drop, or was told to nobody.
+            os.ftruncate(self._file, self.size)
             raise
-        self._size += len(line)
+        self.size += len(line)
         self.number, self._digest = number, record.digest
-        if firmly:
-            os.fsync(self._file)
         return record
 
     def since(self, number: int) -> tuple[Record, ...] | None:
@@ -87,6 +87,12 @@ class Journal:
 
     def close(self) -> None:
         os.close(self._file)
+
+    def remove(self) -> None:
+        """Nobody needs it any more. One that stays is removed by the next bridge."""
+        self.close()
+        with suppress(OSError):
+            self.path.unlink(missing_ok=True)
 
 
 def read(path: Path, turn: str) -> Found:

@@ -11,15 +11,14 @@ from adapters.worker.folder import Folder
 from bridge.ports.runtime import Left
 from bridge.turn import Process
 
-_MOST = 20
+MOST = 20
+_LONGEST = 64 << 10
 
 
 def note(folder: Folder, session: str, processes: Iterable[Process]) -> None:
     """Adds them to the session's list. A disk that takes none loses the list, and nothing else."""
-    found = {one.process: one for one in still_running(folder, session)}
-    for process in processes:
-        if birth_of(process.pid) == process.birth:
-            found.setdefault(process, Left(process, name_of(process.pid)))
+    alive = [one for one in processes if birth_of(one.pid) == one.birth]
+    found = dict.fromkeys([*(one.process for one in still_running(folder, session)), *alive])
     path = folder.left(session)
     with suppress(OSError):
         if not found:
@@ -28,15 +27,16 @@ def note(folder: Folder, session: str, processes: Iterable[Process]) -> None:
         folder.make()
         part = path.with_suffix(".part")
         with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            json.dump([as_json(one) for one in list(found.values())[-_MOST:]], file)
+            json.dump([as_json(one) for one in list(found)[-MOST:]], file)
         part.replace(path)
 
 
 def still_running(folder: Folder, session: str) -> list[Left]:
-    """Of the session's list, what lives."""
+    """Of the session's list, what lives, under the names that the kernel has for it."""
     try:
-        listed = json.loads(folder.left(session).read_text())
-        every = [read(Left, one) for one in listed]
-    except (OSError, ValueError, TypeError, Malformed):
+        with folder.left(session).open() as file:
+            every = [read(Process, one) for one in json.loads(file.read(_LONGEST))]
+    except (OSError, ValueError, TypeError, RecursionError, Malformed):
         return []
-    return [one for one in every if birth_of(one.process.pid) == one.process.birth]
+    alive = [one for one in every if birth_of(one.pid) == one.birth]
+    return [Left(one, name_of(one.pid)) for one in alive[-MOST:]]

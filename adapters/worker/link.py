@@ -29,7 +29,7 @@ class Link:
         if not self.open:
             return
         try:
-            self._writer.write(json.dumps(frame, separators=(",", ":")).encode("utf-8", "replace") + b"\n")
+            self._write(frame)
             await self._writer.drain()
         except ConnectionError:
             self.open = False
@@ -46,6 +46,16 @@ class Link:
             return None
         return frame
 
-    def close(self) -> None:
+    def close(self, last: Mapping[str, Any] | None = None) -> None:
+        """`last` is sent, if that needs no waiting. Whoever waits to send goes on: to an end that reads nothing, what
+        it has not taken by now is lost."""
+        if last is not None and self.open:
+            self._write(last)
         self.open = False
         self._writer.close()
+        transport = self._writer.transport
+        if transport.get_write_buffer_size() > 0:
+            transport.abort()
+
+    def _write(self, frame: Mapping[str, Any]) -> None:
+        self._writer.write(json.dumps(frame, separators=(",", ":")).encode("utf-8", "replace") + b"\n")

@@ -1,5 +1,6 @@
 """The log of what agents write to stderr: private, bounded, and in nobody's way (DESIGN §8)."""
 
+import errno
 import fcntl
 import os
 import queue
@@ -28,6 +29,7 @@ class WorkerLog:
         self._lines: queue.Queue[str | None] = queue.Queue(_WAITING)
         self._left_out = 0
         self._warned = False
+        self._torn = False
         self._file: int | None = None
         self._thread = threading.Thread(target=self._write_all, name="log", daemon=True)
         self._thread.start()
@@ -41,9 +43,10 @@ class WorkerLog:
 
     def close(self, within_s: float) -> bool:
         """Whether everything was written within that time."""
+        until = time.monotonic() + within_s
         with suppress(queue.Full):
             self._lines.put(None, timeout=within_s)
-        self._thread.join(within_s)
+        self._thread.join(max(until - time.monotonic(), 0))
         return not self._thread.is_alive()
 
     def _write_all(self) -> None:
@@ -57,29 +60,37 @@ class WorkerLog:
                 if not self._warned:
                     self._warned = True
                     self._warn(f"{self._path} takes no more lines: {error.strerror}")
-        if self._file is not None:
-            os.close(self._file)
+        self._close()
 
     def _write(self, data: bytes) -> None:
         if self._file is None:
             self._file = self._opened()
         if os.fstat(self._file).st_size + len(data) > MOST:
-            self._rotate()
-        os.write(self._file, data)
+            self._rotate(self._file)
+        data = b"\n" * self._torn + data
+        written = os.write(self._file, data)
+        self._torn = written < len(data)
+        if self._torn:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def _opened(self) -> int:
+        """Does not wait for whoever should read it, where it is a pipe."""
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
+        file = os.open(self._path, flags, 0o600)
+        os.fchmod(file, 0o600)
+        return file
 
-    def _rotate(self) -> None:
+    def _rotate(self, file: int) -> None:
         """By one worker at a time; the others go on in the new file."""
-        file = self._file
-        assert file is not None
         fcntl.flock(file, fcntl.LOCK_EX)
-        try:
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(file), os.stat(self._path)):
-                    os.replace(self._path, self._path.with_name(f"{self._path.name}.1"))
-            self._file = self._opened()
-        finally:
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file), os.stat(self._path)):
+                os.replace(self._path, self._path.with_name(f"{self._path.name}.1"))
+        self._close()
+        self._file = self._opened()
+
+    def _close(self) -> None:
+        if self._file is not None:
+            file, self._file = self._file, None
             os.close(file)

@@ -36,6 +36,15 @@ class Nursery:
 
     async def worker(self) -> tuple[socket.socket, Process]:
         """A new worker, and the socket on which it says hello. Raises `NoWorker`."""
+        asking = asyncio.create_task(self._forked())
+        try:
+            return await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            # Its answer is awaited all the same: it must not be taken for that to the next one who asks.
+            asking.add_done_callback(_unwanted)
+            raise
+
+    async def _forked(self) -> tuple[socket.socket, Process]:
         async with self._asking:
             for _ in range(2):
                 requests = await self._opened()
@@ -106,3 +115,9 @@ class Nursery:
                 process.kill()
             await process.wait()
             OWN.remove(process.pid)
+
+
+def _unwanted(asking: "asyncio.Task[tuple[socket.socket, Process]]") -> None:
+    """A worker to whom nobody speaks ends."""
+    if not asking.cancelled() and asking.exception() is None:
+        asking.result()[0].close()

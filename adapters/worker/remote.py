@@ -1,10 +1,14 @@
-"""An agent in a worker, as the bridge uses it."""
+"""An agent in a worker, as the bridge uses it.
+
+A later bridge may adopt the worker meanwhile. Then it is that one's, with its journal: this bridge ends neither.
+"""
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Protocol
 
 from adapters.worker.codec import Malformed, as_json, event_of, read
 from adapters.worker.execution import ANSWERED, QUESTION, RESULT
@@ -12,7 +16,7 @@ from adapters.worker.link import Frame, Link
 from adapters.worker.terms import Done, Ready
 from bridge.history import History, digest
 from bridge.ids import TurnId
-from bridge.ports.runtime import Context, Execution, Left, Listener, Prompt, Result
+from bridge.ports.runtime import Compressed, Context, Execution, Left, Listener, Prompt, Result
 from bridge.question import Question
 from bridge.turn import Failure, FailureKind, Process
 
@@ -20,13 +24,24 @@ log = logging.getLogger(__name__)
 
 _END_S = 5.0
 
-PostMortem = Callable[[Execution, int, Listener], Awaitable[Result | None]]
-"""What the journal of a worker that has died tells after that number."""
+
+class Recorder(Protocol):
+    """What is on record of the worker's turns."""
+
+    def taken(self, execution: Execution) -> bool:
+        """Whether a later bridge has adopted it."""
+        ...
+
+    async def retold(self, execution: Execution, after: int, listener: Listener) -> Result | None:
+        """What stands there after that number, once the worker has died."""
+        ...
+
+    def forget(self, turn: TurnId) -> None: ...
 
 
 class RemoteAgent:
-    """`bridge.ports.runtime.Agent`. `kill` ends the worker and all of its group by force, `after_death` reads what it
-    left. An orderly end may take `end_s`. `name` makes names for prompts of no turn, which nobody adopts."""
+    """`bridge.ports.runtime.Agent`. `kill` ends the worker and its agent by force. An orderly end may take `end_s`.
+    `name` makes names for prompts of no turn, which nobody adopts."""
 
     def __init__(
         self,
@@ -34,8 +49,7 @@ class RemoteAgent:
         ready: Ready,
         *,
         kill: Callable[[], Awaitable[None]],
-        after_death: PostMortem,
-        forgotten: Callable[[TurnId], None],
+        recorder: Recorder,
         end_s: float,
         name: Callable[[], str],
         running: Execution | None = None,
@@ -43,8 +57,7 @@ class RemoteAgent:
         self._link = link
         self._ready = ready
         self._kill = kill
-        self._after_death = after_death
-        self._forgotten = forgotten
+        self._recorder = recorder
         self._end_s = end_s
         self._name = name
         self._alive = ready.alive
@@ -56,11 +69,11 @@ class RemoteAgent:
         self._told = 0
         self._prompted = False
         self._cancelled = False
+        self._superseded = False
         self._ended = asyncio.Event()
         self._frames: asyncio.Queue[Frame | None] = asyncio.Queue(1_000)
         self._idle = asyncio.Event()
-        if not self._working:
-            self._idle.set()
+        self._idle.set()
         self._closing: asyncio.Task[None] | None = None
         self._hearing = asyncio.create_task(self._hear())
 
@@ -122,14 +135,14 @@ class RemoteAgent:
         return (await self._followed(listener, None)).result
 
     async def forget(self) -> None:
-        if self._execution is not None:
+        if self._execution is not None and not self._superseded:
             await self._received(self._told)
-            self._forgotten(self._execution.turn)
-            self._execution = None
+            self._recorder.forget(self._execution.turn)
+        self._execution = None
 
     async def cancel(self, grace_s: float) -> None:
         """A worker that does not answer in time is killed with its agent."""
-        if self._idle.is_set():
+        if not self._working:
             return
         await self._link.send({"do": "cancel", "grace_s": grace_s})
         try:
@@ -139,7 +152,7 @@ class RemoteAgent:
         finally:
             if not self._idle.is_set():
                 self._cancelled = True
-                await self._kill()
+                await self._put_down()
         await self._idle.wait()
 
     async def close(self) -> None:
@@ -148,7 +161,7 @@ class RemoteAgent:
         try:
             await asyncio.shield(self._closing)
         except asyncio.CancelledError:
-            await self._kill()
+            await self._put_down()
             raise
 
     async def leave(self) -> None:
@@ -168,16 +181,25 @@ class RemoteAgent:
         except TimeoutError:
             log.warning("a worker did not end in %g s, and is killed", self._end_s)
         finally:
-            await self._kill()
+            await self._put_down()
             self._link.close()
             self._hearing.cancel()
+
+    async def _put_down(self) -> None:
+        if not self._is_anothers():
+            await self._kill()
+
+    def _is_anothers(self) -> bool:
+        if not self._superseded and self._execution is not None:
+            self._superseded = self._recorder.taken(self._execution)
+        return self._superseded
 
     async def _hear(self) -> None:
         """Takes what the worker tells until it is gone. A bridge that is slow to store it holds the worker up."""
         try:
             while (frame := await self._link.receive()) is not None:
                 if "superseded" in frame:
-                    log.warning("a later bridge has adopted the worker of pid %d", self.process.pid)
+                    self._superseded = True
                     break
                 if "gone" in frame:
                     self._alive = False
@@ -221,7 +243,7 @@ class RemoteAgent:
                     return Done(Result("", "error", read(Failure, frame["refused"])), alive=False, prompted=False)
                 done = await self._took(frame, listener, asking, questions)
             except Malformed as error:
-                await self._kill()
+                await self._put_down()
                 problem = Failure(FailureKind.CRASH, f"The worker told what cannot be: {error}.")
                 return Done(Result("", "error", problem, unsure=True), alive=False)
             if done is not None:
@@ -232,19 +254,25 @@ class RemoteAgent:
         self, frame: Frame, listener: Listener, asking: asyncio.TaskGroup, questions: dict[int, asyncio.Task[None]]
     ) -> Done | None:
         number, kind, body = read(int, frame.get("tell", -1)), read(str, frame.get("kind", "")), frame.get("body")
-        if number < 0 or 0 < number <= self._told:
+        mine = self._execution is not None and frame.get("turn") == self._execution.turn
+        if number < 0 or 0 < number <= self._told or not mine:
             return None
+        if number > self._told + 1:
+            raise Malformed(f"the record {number} before the record {self._told + 1}")
         if kind == RESULT:
             self._told = max(self._told, number)
             return read(Done, body)
         if kind == QUESTION:
             question = read(Question, body)
-            questions[number] = asking.create_task(self._ask(number, question, listener))
+            if "over" not in frame:
+                questions[number] = asking.create_task(self._ask(number, question, listener))
         elif kind == ANSWERED and isinstance(body, dict):
             task = questions.pop(read(int, body.get("question")), None)
             if task is not None:
                 task.cancel()
         elif (event := event_of(kind, body)) is not None:
+            if isinstance(event, Compressed):
+                self._alias = event.alias
             await listener.happened(event, number)
             await self._received(number)
         self._told = max(self._told, number)
@@ -252,7 +280,9 @@ class RemoteAgent:
 
     async def _ask(self, number: int, question: Question, listener: Listener) -> None:
         answer = await listener.asked(question)
-        await self._link.send({"do": "answer", "question": number, "answer": as_json(answer)})
+        if self._execution is not None:
+            turn = self._execution.turn
+            await self._link.send({"do": "answer", "turn": turn, "question": number, "answer": as_json(answer)})
 
     async def _received(self, number: int) -> None:
         if number > 0 and self._execution is not None:
@@ -261,10 +291,14 @@ class RemoteAgent:
     async def _died(self, listener: Listener) -> Done:
         """The worker is gone in the middle of the turn: what it had on record is told, and its agent must not go on.
         What the agent told last may not have come to the worker."""
+        if self._is_anothers():
+            log.warning("a later bridge has adopted the worker of pid %d", self.process.pid)
+            problem = Failure(FailureKind.CRASH, "A later bridge goes on with the turn.")
+            return Done(Result("", "error", problem, unsure=True), alive=False)
         await self._kill()
         result = None
         if self._execution is not None:
-            result = await self._after_death(self._execution, self._told, listener)
+            result = await self._recorder.retold(self._execution, self._told, listener)
         if result is None and self._cancelled:
             result = Result("", "cancelled", cancelled=True)
         problem = Failure(FailureKind.CRASH, "The process that ran the agent has ended in the middle of the turn.")

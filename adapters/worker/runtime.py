@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from adapters import process as processes
 from adapters.process import birth_of
+from adapters.worker import left as listed
 from adapters.worker.codec import Malformed, as_json, read
 from adapters.worker.execution import FLUSH_S
 from adapters.worker.folder import BadName, Folder
@@ -21,7 +22,7 @@ from adapters.worker.proof import Hello, Unproven, lives, owns, peer_pid
 from adapters.worker.remains import Remains, retell
 from adapters.worker.remote import RemoteAgent
 from adapters.worker.starting import Starting, ended, of
-from adapters.worker.targets import refusal
+from adapters.worker.targets import held_under, refusal
 from adapters.worker.terms import Claim, Header, Ready, Start, scope_of
 from bridge.ids import TurnId
 from bridge.launching import Definition
@@ -116,7 +117,7 @@ class WorkerRuntime:
         except BaseException:
             await starting.kill()
             raise
-        return self._agent(link, ready, worker)
+        return self._agent(link, ready, worker, launch, start.name)
 
     async def adopt(self, launch: Launch, process: Process, execution: Execution, after: int) -> Agent | None:
         found, header = self._recorded(execution.turn)
@@ -125,19 +126,16 @@ class WorkerRuntime:
         claim = Claim(execution, scope_of(launch, launch.alias), after)
         worker = header.worker
         if birth_of(worker.pid) == worker.birth:
-            adopted = await self._adopted(claim, header)
-            if adopted is None:
-                await self.end(process)
-            return adopted
-        await processes.end(process, self._terms.stop_s)
-        why = refusal(claim, header, header.execution.epoch, found.records)
+            return await self._adopted(claim, header, launch)
+        why = refusal(claim, header, found.records)
         if why is not None:
             log.warning("what is on record of turn %s is not used: %s", execution.turn, why)
             return None
+        await processes.end(process, self._terms.stop_s)
         if found.damage is not None:
             log.warning("what is on record of turn %s is damaged: %s", execution.turn, found.damage)
         self._undecided.add(execution.turn)
-        return Remains(header.ready, found, lambda: self._forget(execution.turn))
+        return Remains(header.ready, found, lambda: self.forget(execution.turn))
 
     async def end(self, process: Process) -> None:
         for turn in self._folder.journals():
@@ -153,12 +151,33 @@ class WorkerRuntime:
                 continue
             _, header = self._recorded(TurnId(turn))
             if header is None or birth_of(header.worker.pid) != header.worker.birth:
-                self._forget(TurnId(turn))
+                self.forget(TurnId(turn))
+                self._forget_worker(header.name if header is not None else "")
 
-    def _forget(self, turn: TurnId) -> None:
+    # What is on record, for agents at work
+    def taken(self, execution: Execution) -> bool:
+        found, header = self._recorded(execution.turn)
+        return header is not None and held_under(header, found.records) > execution.epoch
+
+    async def retold(self, execution: Execution, after: int, listener: Listener) -> Result | None:
+        found, header = self._recorded(execution.turn)
+        self._undecided.add(execution.turn)
+        if header is None:
+            return None
+        try:
+            return await retell(found.records, after, listener)
+        except Malformed:
+            return None
+
+    def forget(self, turn: TurnId) -> None:
         self._undecided.discard(turn)
         with suppress(OSError, BadName):
             self._folder.journal(turn).unlink(missing_ok=True)
+
+    def _forget_worker(self, name: str) -> None:
+        """One that was ended by force leaves its socket behind."""
+        with suppress(OSError, BadName):
+            self._folder.forget(name)
 
     def _recorded(self, turn: TurnId) -> tuple[Found, Header | None]:
         try:
@@ -167,7 +186,7 @@ class WorkerRuntime:
         except (BadName, Malformed):
             return Found(()), None
 
-    async def _adopted(self, claim: Claim, header: Header) -> Agent | None:
+    async def _adopted(self, claim: Claim, header: Header, launch: Launch) -> Agent | None:
         """The agent of a worker that lives. None where it is not who the journal says, or refuses."""
         try:
             connection = self._folder.connect(header.name)
@@ -189,29 +208,29 @@ class WorkerRuntime:
             log.warning("the worker of turn %s is not adopted: %s", claim.execution.turn, error or "no answer")
             link.close()
             return None
-        return self._agent(link, ready, worker, claim.execution)
+        return self._agent(link, ready, worker, launch, header.name, claim.execution)
 
-    def _agent(self, link: Link, ready: Ready, worker: Process, running: Execution | None = None) -> RemoteAgent:
+    def _agent(
+        self,
+        link: Link,
+        ready: Ready,
+        worker: Process,
+        launch: Launch,
+        name: str,
+        running: Execution | None = None,
+    ) -> RemoteAgent:
         async def kill() -> None:
+            if birth_of(worker.pid) == worker.birth:
+                listed.note(self._folder, launch.session, processes.apart(worker.pid, ready.process.pid))
             await ended(worker, ready.process)
+            self._forget_worker(name)
 
         return RemoteAgent(
             link,
             ready,
             kill=kill,
-            after_death=self._after_death,
-            forgotten=self._forget,
+            recorder=self,
             end_s=self._terms.stop_s + FLUSH_S + _MARGIN_S,
             name=self._name,
             running=running,
         )
-
-    async def _after_death(self, execution: Execution, after: int, listener: Listener) -> Result | None:
-        found, header = self._recorded(execution.turn)
-        self._undecided.add(execution.turn)
-        if header is None:
-            return None
-        try:
-            return await retell(found.records, after, listener)
-        except Malformed:
-            return None

@@ -4,16 +4,29 @@ A bridge knows the agent's context by the id that it has stored. Where the agent
 only a record of that compression, which the bridge has not stored yet, explains the difference.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
-from adapters.worker.codec import Malformed, event_of
+from adapters.worker.codec import Malformed, event_of, read
+from adapters.worker.execution import ADOPTED
 from adapters.worker.journal import Record
 from adapters.worker.terms import Claim, Header
-from bridge.ports.runtime import Compressed
+from bridge.ports.runtime import Compressed, Execution
 
 
-def refusal(claim: Claim, header: Header, epoch: int, records: Iterable[Record]) -> str | None:
-    """Why a claim is not to the work of `header`, now held under `epoch`; None where it is."""
+def held_under(header: Header, records: Iterable[Record]) -> int:
+    """The epoch of the last bridge that has adopted the work, or else of the one that began it."""
+    epoch = header.execution.epoch
+    for record in records:
+        if record.kind == ADOPTED:
+            with suppress(Malformed):
+                epoch = max(epoch, read(Execution, record.body).epoch)
+    return epoch
+
+
+def refusal(claim: Claim, header: Header, records: Sequence[Record]) -> str | None:
+    """Why a claim is not to the work of which these are the records; None where it is."""
+    epoch = held_under(header, records)
     if claim.execution.turn != header.execution.turn:
         return "it works on another turn"
     if claim.execution.epoch <= epoch:

@@ -95,7 +95,7 @@ class Recovery:
         # Between the look that found it and its taking over it may have come to its agent.
         process = turn.process if taken is None else taken.process
         agent = await self._adopted(taken) if taken is not None else None
-        if agent is None and process is not None and (taken is not None or not turn.live):
+        if agent is None and process is not None and await self._is_ours(taken or turn):
             await self._agents.end(process)
         if taken is None:
             return
@@ -105,6 +105,11 @@ class Recovery:
         else:
             doubt = "it had begun to use tools" if taken.tools_begun else ""
             await self._ledger.surely(lambda work: lose_turn(work, taken, doubt=doubt))
+
+    async def _is_ours(self, turn: Turn) -> bool:
+        """Whether its agent is nobody else's: a bridge that has taken it over since may have adopted that."""
+        current = await self._ledger.surely(lambda work: work.turn(turn.id))
+        return current is None or not current.live or current.epoch == turn.epoch
 
     async def _adopted(self, turn: Turn) -> Agent | None:
         session = await self._ledger.surely(lambda work: work.session(turn.session))

@@ -126,6 +126,7 @@ class Bench:
         base: Mapping[str, str] = os.environ,
         start_s: float = 20,
         stop_s: float = 5,
+        grace_s: float = 1,
     ) -> Runtime:
         specs = {"desk": spec or self.spec()}
         server = TOOL_SERVER if tools else ()
@@ -136,7 +137,7 @@ class Bench:
                 self.nursery,
                 self.folder / "run" / "workers",
                 self.folder / "logs" / "agents.log",
-                Terms(grace_s=1, start_s=start_s, stop_s=stop_s),
+                Terms(grace_s=grace_s, start_s=start_s, stop_s=stop_s),
                 lambda: f"worker-{next(self.names)}",
             )
         return AcpRuntime(

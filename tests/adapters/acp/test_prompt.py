@@ -5,7 +5,9 @@ import asyncio
 import pytest
 
 from adapters.acp import run
+from adapters.acp.run import MOST_CHARS
 from bridge.ports.runtime import Context, Event, Prompt, Text, Thought, ToolBegun, ToolEnded
+from bridge.results import FINAL_CHARS
 from bridge.turn import FailureKind, Usage
 from tests.adapters.acp.bench import Bench, Ear, gone, until
 
@@ -155,16 +157,19 @@ async def test_text_that_is_no_unicode_still_arrives(bench: Bench) -> None:
     assert "x\N{REPLACEMENT CHARACTER}y" in (await bench.say(agent, f"do: bytes {broken}")).final
 
 
-async def test_a_frame_of_megabytes_arrives_whole(bench: Bench) -> None:
+async def test_a_frame_of_megabytes_arrives(bench: Bench) -> None:
     agent = await bench.start()
-    result = await bench.say(agent, "do: big 5000000")
-    assert len(result.final) == 5_000_000
+    result = await bench.say(agent, "do: big 20000000")
+    assert len(result.final) == (MOST_CHARS if bench.nursery is None else 2 * FINAL_CHARS)
+    assert (await bench.say(agent, "do: say still here")).final == "still here"
 
 
 async def test_a_prompt_of_megabytes_arrives_whole(bench: Bench) -> None:
     agent = await bench.start()
-    result = await bench.say(agent, "x" * 3_000_000)
-    assert len(result.final) == len("echo: ") + 3_000_000
+    result = await bench.say(agent, "x" * 3_000_000 + " ; do: ignored")
+    assert result.usage
+    assert result.usage.input_tokens == 4
+    assert len(result.final) >= 2 * FINAL_CHARS
 
 
 @pytest.mark.parametrize("bench", ["here"], indirect=True)

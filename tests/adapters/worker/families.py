@@ -1,12 +1,15 @@
 """Processes, each the parent of the next."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from adapters.process import ancestors, birth_of
+from adapters.worker.codec import as_json
 from adapters.worker.proof import HOPS, Hello
 from bridge.turn import Process
 
@@ -36,6 +39,32 @@ def family(below: int) -> Iterator[list[Process]]:
         finally:
             process.stdin.close()
             process.wait(timeout=20)
+
+
+_FORGER = """
+import json, socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen()
+print("listening", flush=True)
+connection, _ = listener.accept()
+connection.sendall(sys.argv[2].encode() + b"\\n")
+print(connection.recv(100) or "nothing", flush=True)
+"""
+
+
+@contextmanager
+def forger(address: Path, hello: Hello) -> Iterator[IO[str]]:
+    """A process that listens there and says that hello to whoever comes; then it prints what it heard."""
+    told = json.dumps({"hello": as_json(hello)})
+    command = [sys.executable, "-c", _FORGER, str(address), told]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline()
+        try:
+            yield process.stdout
+        finally:
+            process.kill()
 
 
 def hello_of(process: Process) -> Hello:
