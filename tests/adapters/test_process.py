@@ -73,6 +73,21 @@ async def test_a_group_is_ended_though_its_leader_is_dead(with_child: Leader) ->
     assert not survivors(with_child.process)
 
 
+async def test_what_has_a_group_of_its_own_in_the_session_does_not_outlive_the_rest() -> None:
+    job = "import os, time; os.setpgid(0, 0); print(os.getpid(), flush=True); time.sleep(1000)"
+    code = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {job!r}]).wait()"
+    popen = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True)
+    with popen:
+        assert popen.stdout
+        pid = int(popen.stdout.readline())
+        birth = birth_of(pid)
+        assert birth is not None
+        await end(Process(popen.pid, birth_of(popen.pid) or ""), 5)
+        async with asyncio.timeout(20):
+            while birth_of(pid) == birth:  # noqa: ASYNC110 - the kernel tells only parents
+                await asyncio.sleep(0.01)
+
+
 async def test_a_process_born_at_another_time_is_left_alone(deaf: Leader) -> None:
     await end(Process(deaf.process.pid, "1"), 0)
     assert deaf.popen.poll() is None
