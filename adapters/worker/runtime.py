@@ -71,6 +71,7 @@ class WorkerRuntime:
         self._terms = terms
         self._name = name
         self._undecided: set[TurnId] = set()
+        self._earlier = self._folder.sockets()
 
     async def preload(self) -> None:
         """Has the first worker at hand."""
@@ -96,8 +97,9 @@ class WorkerRuntime:
         except NoWorker as error:
             raise StartFailed(Failure(FailureKind.CAPACITY, f"{error}.", retryable=True)) from None
         link = await Link.over(connection)
+        name = self._name()
         start = Start(
-            name=self._name(),
+            name=name,
             folder=str(self._folder.path),
             launch=launch,
             order=order,
@@ -110,13 +112,13 @@ class WorkerRuntime:
             async with asyncio.timeout(self._terms.start_s + _HELLO_S):
                 ready = await starting.ready(start, born)
         except TimeoutError:
-            await starting.kill()
+            await self._killed(starting, name)
             detail = "The process that runs the agent did not answer."
             raise StartFailed(Failure(FailureKind.TIMEOUT, detail, retryable=True)) from None
         except BaseException:
-            await starting.kill()
+            await self._killed(starting, name)
             raise
-        return self._agent(link, ready, worker)
+        return self._agent(link, ready, worker, name)
 
     async def adopt(self, launch: Launch, process: Process, execution: Execution, after: int) -> Agent | None:
         found, header = self._recorded(execution.turn)
@@ -148,12 +150,22 @@ class WorkerRuntime:
 
     async def tidy(self) -> None:
         """Removes what workers have left of turns that are over. To be called once every turn is taken over."""
+        at_work = set()
         for turn in self._folder.journals():
             if turn in self._undecided:
                 continue
             _, header = self._recorded(TurnId(turn))
             if header is None or birth_of(header.worker.pid) != header.worker.birth:
                 self._forget(TurnId(turn))
+            else:
+                at_work.add(header.name)
+        for name in self._earlier:
+            if name not in at_work:
+                self._folder.forget(name)
+
+    async def _killed(self, starting: Starting, name: str) -> None:
+        await starting.kill()
+        self._folder.forget(name)
 
     def _forget(self, turn: TurnId) -> None:
         self._undecided.discard(turn)
@@ -189,11 +201,14 @@ class WorkerRuntime:
             log.warning("the worker of turn %s is not adopted: %s", claim.execution.turn, error or "no answer")
             link.close()
             return None
-        return self._agent(link, ready, worker, claim.execution)
+        return self._agent(link, ready, worker, header.name, claim.execution)
 
-    def _agent(self, link: Link, ready: Ready, worker: Process, running: Execution | None = None) -> RemoteAgent:
+    def _agent(
+        self, link: Link, ready: Ready, worker: Process, name: str, running: Execution | None = None
+    ) -> RemoteAgent:
         async def kill() -> None:
             await ended(worker, ready.process)
+            self._folder.forget(name)
 
         return RemoteAgent(
             link,
