@@ -180,7 +180,7 @@ async def test_who_never_starts_is_told_of_in_time_and_leaves_nothing(office: Ho
     await told(api, expected)
     sockets = office.path / "run" / "workers"
     async with asyncio.timeout(30):
-        while office.agents() or workers(bridge) or list(sockets.glob("*.sock")):  # noqa: ASYNC110 - the kernel tells only parents
+        while office.agents() or workers(bridge) or any(sockets.glob("*.sock")):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
     listed = (await office.typed("sessions", "--json")).lines
     assert [one["live"] for one in listed if one["id"] == "default/career"] == [False]
