@@ -118,8 +118,24 @@ async def exited(process: Process) -> None:
         os.close(handle)
 
 
+def kill(process: Process) -> None:
+    """Kills what lives of its group, and what has made a group of its own in its process session, as a shell does with
+    its jobs. Nothing where another process has the pid by now."""
+    leader = _entry(process.pid)
+    if process.pid <= 1 or process.pid == os.getpgrp() or (leader and leader.birth != process.birth):
+        return
+    if not process.birth.endswith(_boot()):
+        return
+    signalled(process.pid, signal.SIGKILL)
+    for entry in _entries():
+        if entry.session == process.pid != entry.group and not entry.zombie:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(entry.pid, signal.SIGKILL)
+
+
 async def end(process: Process, grace_s: float) -> None:
-    """Ends what lives of a process and its group, by force after the grace, or at once when cancelled."""
+    """Ends what lives of a process and its group, by force after the grace, or at once when cancelled. What has made a
+    group of its own in its process session does not outlive it."""
     if not survivors(process):
         return
     signalled(process.pid, signal.SIGTERM)
@@ -128,8 +144,7 @@ async def end(process: Process, grace_s: float) -> None:
             async with asyncio.timeout(grace_s):
                 await _gone(process)
     finally:
-        if survivors(process):
-            signalled(process.pid, signal.SIGKILL)
+        kill(process)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_KILL_S):
             await _gone(process)

@@ -14,7 +14,7 @@ _SHAPES = re.compile(
     r"|\bxox[abeoprs]-[A-Za-z0-9-]{10,}"
     r"|\bAKIA[A-Z0-9]{16}\b"
     r"|\bAIza[A-Za-z0-9_-]{30,}"
-    r"|\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"  # a JSON web token
+    r"|\beyJ[A-Za-z0-9_-]{10,2000}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"  # a JSON web token
     r"|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]{0,10000}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?"
     r"|(?<=bearer )[A-Za-z0-9._~+/-]{8,}=*",
     re.IGNORECASE,

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from adapters.acp.child import Child
 from adapters.acp.compression import compressed_to
 from adapters.acp.elicitation import line, question_of
-from adapters.acp.failures import disguised, failure, of_error
+from adapters.acp.failures import disguised, failure, of_error, without_secrets
 from adapters.acp.files import Preloaded
 from adapters.acp.frames import Frames
 from adapters.acp.modes import Modes, cannot_be_set
@@ -26,6 +26,7 @@ from bridge.history import History
 from bridge.ports.clock import Clock
 from bridge.ports.runtime import Context, Left, Listener, Prompt, Result
 from bridge.question import Answer, Asked, Option, Question
+from bridge.redaction import Redaction
 from bridge.turn import Failure, FailureKind, Process
 
 _INTERNAL_ERROR = -32603
@@ -41,11 +42,12 @@ _DENIED = schema.RequestPermissionResponse(outcome=schema.DeniedOutcome(outcome=
 class Client:
     """What the agent may ask of the bridge: permission, and what a person knows. No files, no terminals."""
 
-    def __init__(self) -> None:
+    def __init__(self, redaction: Redaction) -> None:
+        self.redaction = redaction
         self.run: Run | None = None
         self.session: str | None = None
         self.alias: str | None = None
-        self.replay = Replay()
+        self.replay = Replay(redaction)
         self.modes = Modes()
         self.spending = Spending()
 
@@ -75,7 +77,7 @@ class Client:
         if run is None or session_id != self.session:
             return _DENIED
         offered = [_option(option) for option in options[:MOST_OPTIONS]]
-        title = line(tool_call.title, 1_000) or tool_call.kind or "a tool"
+        title = line(run.hidden(tool_call.title), 1_000) or tool_call.kind or "a tool"
         answer = await run.ask(Question(title, offered))
         if run.refuses or answer.outcome is Asked.CANCELLED:
             return _DENIED
@@ -94,7 +96,7 @@ class Client:
         run = self.run
         if run is None or getattr(mode, "session_id", self.session) != self.session:
             return _told(Answer(Asked.CANCELLED, reason="no turn runs"))
-        answer = await run.ask(question_of(message, mode))
+        answer = await run.ask(question_of(run.hidden(message), mode))
         return _told(Answer(Asked.CANCELLED) if run.refuses else answer)
 
     async def complete_elicitation(self, elicitation_id: str, **_: Any) -> None:
@@ -123,10 +125,10 @@ def _option(option: schema.PermissionOption) -> Option:
 class Link:
     """The ACP connection to a child."""
 
-    def __init__(self, child: Child) -> None:
+    def __init__(self, child: Child, redaction: Redaction) -> None:
         frames = Frames(child.write, child.hold)
         child.listen(frames.feed, frames.end)
-        self.client = Client()
+        self.client = Client(redaction)
         self.acp = acp.connect_to_agent(cast(acp.Client, self.client), frames, use_unstable_protocol=True)
 
 
@@ -215,6 +217,8 @@ class AcpAgent:
                 run.answered.set()
                 run.end()
             spoilt = False
+            if result.failure is not None:
+                result = replace(result, failure=without_secrets(result.failure, self._tail.redaction))
         except ExceptionGroup as failed:
             raise failed.exceptions[0] from None
         finally:

@@ -8,7 +8,7 @@ from typing import cast
 
 from adapters.acp.tail import Tail
 from adapters.orphans import OWN
-from adapters.process import birth_of, signalled
+from adapters.process import birth_of, kill, signalled
 from bridge.turn import Process
 
 _LAST_OUTPUT_S = 0.5
@@ -141,7 +141,7 @@ class Child(asyncio.SubprocessProtocol):
 
     def process_exited(self) -> None:
         OWN.remove(self.process.pid)
-        signalled(self.process.pid, signal.SIGKILL)
+        kill(self.process)
         self.exited.set()
         self._stdin_open = False
         self._writable.set()

@@ -9,12 +9,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from adapters.acp.usage import origin
-from bridge.redaction import cleaned
+from bridge.redaction import Redaction, cleaned
 from bridge.results import DETAIL_CHARS, LONGEST_S
 from bridge.turn import Failure, FailureKind
 
 AUTH_REQUIRED = -32000
 _DISGUISED_CHARS = 2_000
+_DETAIL_CHARS = 4 * DETAIL_CHARS
+"""More than is kept: what is cut off in the middle of a secret would not be known for one."""
 
 _DISGUISES = re.compile(
     r"\s*(?:error:?\s*)?(?:HTTP(?: error)? [45]\d\d\b|API (?:call|request) failed\b|API error\b[: ]"
@@ -74,7 +76,11 @@ _AT = re.compile(
 
 
 def failure(kind: FailureKind, detail: str, resets_at: float | None = None) -> Failure:
-    return Failure(kind, cleaned(detail)[:DETAIL_CHARS], retryable=kind in _RETRYABLE, resets_at=resets_at)
+    return Failure(kind, cleaned(detail)[:_DETAIL_CHARS], retryable=kind in _RETRYABLE, resets_at=resets_at)
+
+
+def without_secrets(failure: Failure, redaction: Redaction) -> Failure:
+    return replace(failure, detail=redaction.redacted(failure.detail))
 
 
 def classified(text: str, now: float) -> Failure | None:

@@ -43,7 +43,7 @@ async def opened(
     clock: Clock,
 ) -> AcpAgent:
     """`env` is the agent's own environment. Raises `StartFailed`. Whoever started the child ends it then."""
-    link = Link(child)
+    link = Link(child, tail.redaction)
     async with AsyncExitStack() as undo:
         undo.push_async_callback(link.acp.close)
         try:
@@ -153,7 +153,7 @@ class _Starting:
 
     async def _new(self) -> str:
         self._link.client.session = None
-        self._link.client.replay = Replay()
+        self._link.client.replay = Replay(self._link.client.redaction)
         answer = await self._link.acp.new_session(cwd=self._launch.cwd, mcp_servers=self._servers)
         self._link.client.modes.offer(answer.modes)
         self._link.client.spending.options(answer.config_options)

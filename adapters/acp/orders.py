@@ -59,11 +59,11 @@ class Orders:
         if launch.definition is not None:
             spec = spec.held_to(launch.definition)
         env = environment_of(launch, spec, self._base)
-        bare = replace(spec, env=env, env_pass=(), hooks_env={}, safe_env={})
+        bare = replace(spec, env=env, hooks_env={}, safe_env={})
         plain: Mapping[str, Any] = _ORDER.dump_python(Order(bare, self._tool_server, self._times), mode="json")
         # All that its definition, its consent and its safety came to is in that environment.
         launch = replace(launch, definition=None, options=replace(launch.options, hooks=False, safe=False))
-        return launch, plain, (*launch.secrets.values(), *secrets_in(env))
+        return launch, plain, (*secrets_in(launch.secrets), *secrets_in(env, spec.env_pass))
 
 
 def carried_out(order: Mapping[str, Any], clock: Clock, on_stderr: Callable[[SessionId, str], None]) -> AcpRuntime:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from adapters.acp.tools import name_of, reads_only
 from bridge.history import Called, History, digest
+from bridge.redaction import Redaction
+from bridge.results import NAME_CHARS
 
 if TYPE_CHECKING:
     from acp.schema import (
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 class Replay:
     """Chunks of a user's text that follow each other are one prompt, unless their message ids differ."""
 
-    def __init__(self) -> None:
+    def __init__(self, redaction: Redaction) -> None:
+        self._redaction = redaction
         self.heard = False
         self._prompts: list[str] = []
         self._calls: dict[str, Called] = {}
@@ -76,9 +79,9 @@ class Replay:
 
     def _call(self, update: "ToolCallStart | ToolCallProgress") -> None:
         """What a call says of itself later may only make it count for more."""
-        name = name_of(update)
+        name, reading = self._redaction.shown(name_of(update), NAME_CHARS), reads_only(name_of(update), update.kind)
         earlier = self._calls.get(update.tool_call_id)
         if earlier is None:
-            self._calls[update.tool_call_id] = Called(name, reads_only(name, update.kind))
-        elif earlier.reading and update.title is not None and not reads_only(name, update.kind):
+            self._calls[update.tool_call_id] = Called(name, reading)
+        elif earlier.reading and update.title is not None and not reading:
             self._calls[update.tool_call_id] = Called(name, reading=False)

@@ -10,7 +10,7 @@ from adapters.acp.tools import call_of, name_of, reads_only, result_of
 from bridge.ports.runtime import Compressed, Event, Listener, Text, Thought, ToolBegun, ToolEnded
 from bridge.question import Answer, Asked, Question
 from bridge.redaction import SHAPES, Redaction
-from bridge.results import DATA_CHARS, TITLE_CHARS
+from bridge.results import DATA_CHARS, NAME_CHARS, TITLE_CHARS
 
 if TYPE_CHECKING:
     from acp.schema import (
@@ -39,6 +39,8 @@ MOST_CALLS = 5_000
 """How many tool calls of one prompt are told."""
 MOST_ASKED = 16
 """How many questions wait at a time; what is asked beyond them is answered at once."""
+
+_ASKED_CHARS = 20_000
 
 _CANCELLED = Answer(Asked.CANCELLED, reason="the turn is over")
 _TOO_MANY = Answer(Asked.UNDELIVERED, reason="too many questions at a time")
@@ -91,6 +93,10 @@ class Run:
     def refuses(self) -> bool:
         """Whether questions are answered as cancelled."""
         return self.cancelled or self._over
+
+    def hidden(self, text: str | None) -> str:
+        """Without secrets, and without what is cut away of any question."""
+        return self._redaction.redacted((text or "")[:_ASKED_CHARS])
 
     def hear(self, update: "Update") -> None:
         """Takes one update. What comes after the result is dropped."""
@@ -196,13 +202,13 @@ class Run:
         if call is None:
             if len(self._calls) >= MOST_CALLS:
                 return
-            call = self._calls[ident] = _Call(name_of(update))
+            call = self._calls[ident] = _Call(self._shown(name_of(update), NAME_CHARS))
             self._final.clear()
             self._room = MOST_CHARS
         call.title = self._shown(update.title, TITLE_CHARS) or call.title
         call.arguments = self._shown(update.raw_input, DATA_CHARS) or call.arguments
         if begins:
-            reading = reads_only(call.name, update.kind)
+            reading = reads_only(name_of(update), update.kind)
             self._tell(ToolBegun(ident, call.name, reading, call.title, call.arguments))
         if update.status in ("completed", "failed") and not call.ended:
             call.ended = True

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from adapters.acp.child import Child
-from adapters.acp.failures import failure
+from adapters.acp.failures import failure, without_secrets
 from adapters.acp.spec import AgentSpec, Times, secrets_in
 from adapters.acp.surroundings import environment_of
 from adapters.acp.tail import Tail
@@ -81,23 +81,26 @@ class AcpRuntime:
         on_stderr = self._on_stderr
         tail = Tail(
             (lambda line: on_stderr(launch.session, line)) if on_stderr else None,
-            hidden=(*launch.secrets.values(), *secrets_in(env)),
+            hidden=(*secrets_in(launch.secrets), *secrets_in(env, spec.env_pass)),
         )
         child = await self._spawned(spec, launch.cwd, env, tail)
         async with AsyncExitStack() as undo:
             undo.push_async_callback(child.gone)
             undo.callback(child.kill)
             await born(child.process)
-            agent = await opened(
-                child,
-                tail,
-                spec,
-                launch,
-                tool_server=self._tool_server,
-                env=env,
-                times=self._times,
-                clock=self._clock,
-            )
+            try:
+                agent = await opened(
+                    child,
+                    tail,
+                    spec,
+                    launch,
+                    tool_server=self._tool_server,
+                    env=env,
+                    times=self._times,
+                    clock=self._clock,
+                )
+            except StartFailed as failed:
+                raise StartFailed(without_secrets(failed.failure, tail.redaction)) from None
             undo.pop_all()
         return agent
 

@@ -1,7 +1,7 @@
 """How an agent is started."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bridge.launching import Definition
@@ -80,6 +80,8 @@ def passed(base: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in base.items() if name in _PASSED or name.startswith("LC_")}
 
 
-def secrets_in(env: Mapping[str, str]) -> list[str]:
-    """The values that are secret by the names of their variables."""
-    return [value for name, value in env.items() if _SECRET.search(name)]
+def secrets_in(env: Mapping[str, str], passed_on: Collection[str] = ()) -> list[str]:
+    """The values that are secret by the names of their variables, and those of variables that are `passed_on` since the
+    agent needs them, whatever their names."""
+    needed = {name for name in passed_on if not passed({name: ""})}
+    return [value for name, value in env.items() if name in needed or _SECRET.search(name)]

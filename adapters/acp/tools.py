@@ -32,11 +32,11 @@ def reads_only(name: str, kind: str | None) -> bool:
 
 
 def name_of(update: "ToolCallStart | ToolCallProgress") -> str:
-    """The tool's own name where the agent gives it in its metadata, else the title; not more than a name's length."""
+    """The tool's own name where the agent gives it in its metadata, else the title."""
     for meta in (update.field_meta or {}).values():
         if isinstance(meta, dict) and isinstance(meta.get("toolName"), str):
-            return str(meta["toolName"])[:NAME_CHARS]
-    return (update.title or update.tool_call_id)[:NAME_CHARS]
+            return str(meta["toolName"])
+    return update.title or update.tool_call_id
 
 
 def call_of(update: "ToolCallStart | ToolCallProgress") -> str:

@@ -5,7 +5,7 @@ import re
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,200}\Z")
@@ -44,6 +44,10 @@ class Folder:
         """The turns of which there is one."""
         return [path.name.removesuffix(JOURNAL) for path in self._holding(JOURNAL)]
 
+    def sockets(self) -> list[str]:
+        """The workers that have one, or have left it."""
+        return [path.name.removesuffix(SOCKET) for path in self._holding(SOCKET)]
+
     def left(self, session: str) -> Path:
         """Where the processes are listed that a session's tools have left running."""
         return self.path / f"{named(session.replace('/', '_'))}.left"
@@ -77,8 +81,10 @@ class Folder:
         return connection
 
     def forget(self, name: str) -> None:
-        """Removes the socket of a worker that has ended."""
-        (self.path / f"{named(name)}{SOCKET}").unlink(missing_ok=True)
+        """Removes the socket of a worker that has ended, where it can be. Raises `BadName`."""
+        path = self.path / f"{named(name)}{SOCKET}"
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
 
     def _holding(self, suffix: str) -> list[Path]:
         try:

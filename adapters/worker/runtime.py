@@ -72,6 +72,7 @@ class WorkerRuntime:
         self._terms = terms
         self._name = name
         self._undecided: set[TurnId] = set()
+        self._earlier = self._folder.sockets()
 
     async def preload(self) -> None:
         """Has the first worker at hand."""
@@ -97,8 +98,9 @@ class WorkerRuntime:
         except NoWorker as error:
             raise StartFailed(Failure(FailureKind.CAPACITY, f"{error}.", retryable=True)) from None
         link = await Link.over(connection)
+        name = self._name()
         start = Start(
-            name=self._name(),
+            name=name,
             folder=str(self._folder.path),
             launch=launch,
             order=order,
@@ -111,13 +113,13 @@ class WorkerRuntime:
             async with asyncio.timeout(self._terms.start_s + _HELLO_S):
                 ready = await starting.ready(start, born)
         except TimeoutError:
-            await starting.kill()
+            await self._killed(starting, name)
             detail = "The process that runs the agent did not answer."
             raise StartFailed(Failure(FailureKind.TIMEOUT, detail, retryable=True)) from None
         except BaseException:
-            await starting.kill()
+            await self._killed(starting, name)
             raise
-        return self._agent(link, ready, worker, launch, start.name)
+        return self._agent(link, ready, worker, launch, name)
 
     async def adopt(self, launch: Launch, process: Process, execution: Execution, after: int) -> Agent | None:
         found, header = self._recorded(execution.turn)
@@ -146,13 +148,22 @@ class WorkerRuntime:
 
     async def tidy(self) -> None:
         """Removes what workers have left of turns that are over. To be called once every turn is taken over."""
+        at_work = set()
         for turn in self._folder.journals():
             if turn in self._undecided:
                 continue
             _, header = self._recorded(TurnId(turn))
             if header is None or birth_of(header.worker.pid) != header.worker.birth:
                 self.forget(TurnId(turn))
-                self._forget_worker(header.name if header is not None else "")
+            else:
+                at_work.add(header.name)
+        for name in self._earlier:
+            if name not in at_work:
+                self._folder.forget(name)
+
+    async def _killed(self, starting: Starting, name: str) -> None:
+        await starting.kill()
+        self._folder.forget(name)
 
     # What is on record, for agents at work
     def taken(self, execution: Execution) -> bool:
@@ -173,11 +184,6 @@ class WorkerRuntime:
         self._undecided.discard(turn)
         with suppress(OSError, BadName):
             self._folder.journal(turn).unlink(missing_ok=True)
-
-    def _forget_worker(self, name: str) -> None:
-        """One that was ended by force leaves its socket behind."""
-        with suppress(OSError, BadName):
-            self._folder.forget(name)
 
     def _recorded(self, turn: TurnId) -> tuple[Found, Header | None]:
         try:
@@ -223,7 +229,7 @@ class WorkerRuntime:
             if birth_of(worker.pid) == worker.birth:
                 listed.note(self._folder, launch.session, processes.apart(worker.pid, ready.process.pid))
             await ended(worker, ready.process)
-            self._forget_worker(name)
+            self._folder.forget(name)
 
         return RemoteAgent(
             link,

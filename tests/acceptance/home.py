@@ -40,17 +40,25 @@ class Home:
         self._terminal: Terminal | None = None
         self._open = ExitStack()
         self.stderr = path / "stderr.txt"
+        self.variables: dict[str, str] = {}
         self.runtime = path
 
     # What it holds
 
     def agent(
-        self, name: str, *rules: Mapping[str, object], command: Sequence[str] | None = None, **options: str
+        self,
+        name: str,
+        *rules: Mapping[str, object],
+        command: Sequence[str] | None = None,
+        program: Path | None = None,
+        **options: str,
     ) -> None:
-        """A scripted agent with a persona of these rules, which records the frames that it receives."""
+        """A scripted agent with a persona of these rules, which records the frames that it receives. `program` is one
+        in its place, which takes the same options."""
         persona = self.path / f"{name}.persona.json"
         persona.write_text(json.dumps({"rules": list(rules)}))
-        scripted = [sys.executable, "-P", "-m", "adapters.scripted", "--persona", str(persona)]
+        runs = ["-m", "adapters.scripted"] if program is None else [str(program)]
+        scripted = [sys.executable, "-P", *runs, "--persona", str(persona)]
         scripted += ["--state", str(self.path / f"{name}.state"), "--record", str(self._record(name))]
         for option, value in options.items():
             scripted += [f"--{option}", value]
@@ -64,9 +72,16 @@ class Home:
         lines += [f"{name} = {json.dumps(value)}" for name, value in more.items()]
         self.tables.append("\n".join(lines))
 
-    def worker(self, handle: str, *rules: Mapping[str, object], places: Sequence[str] = (), **options: str) -> None:
+    def worker(
+        self,
+        handle: str,
+        *rules: Mapping[str, object],
+        places: Sequence[str] = (),
+        program: Path | None = None,
+        **options: str,
+    ) -> None:
         """A session with a scripted agent of its own."""
-        self.agent(handle, *rules, **options)
+        self.agent(handle, *rules, program=program, **options)
         self.session(handle, handle, *places)
 
     def rule(self, sender: str, recipient: str, verbs: Sequence[str] = VERBS, effect: str = "allow") -> None:
@@ -144,7 +159,7 @@ class Home:
         for pid in map(int, filter(str.isdecimal, os.listdir("/proc"))):
             with suppress(OSError):
                 line = Path(f"/proc/{pid}/cmdline").read_bytes()
-                if b"adapters.scripted" in line and os.fsencode(self.path) in line:
+                if b"--persona" in line and os.fsencode(self.path) in line:
                     found.append(pid)
         return found
 
@@ -188,7 +203,7 @@ class Home:
     @property
     def environ(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("TIELINE_")}
-        return {**kept, "TIELINE_HOME": str(self.path), "XDG_RUNTIME_DIR": str(self.runtime)}
+        return {**kept, "TIELINE_HOME": str(self.path), "XDG_RUNTIME_DIR": str(self.runtime), **self.variables}
 
     async def tieline(self, *arguments: str, stdin: bytes | None = None) -> Ran:
         process = await self.began(*arguments)

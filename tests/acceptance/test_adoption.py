@@ -219,3 +219,17 @@ def children(pid: int) -> list[int]:
     for task in Path(f"/proc/{pid}/task").iterdir():
         found += [int(child) for child in (task / "children").read_text().split()]
     return found
+
+
+async def test_what_a_worker_leaves_that_was_killed_is_removed(home: Home, gate: Gate) -> None:
+    home.worker("career", {"on": "notice", "script": working(home, gate)})
+    home.rule("default/shell", "default/career")
+    await home.up()
+    await home.tieline("send", "career", "do it", "--wake")
+    await exist(home.path / "busy")
+    await home.kill(workers=True)
+    assert os.listdir(home.path / "run" / "workers") != []
+    await home.up()
+    async with asyncio.timeout(20):
+        while os.listdir(home.path / "run" / "workers"):  # noqa: ASYNC110 - nothing else tells of it
+            await asyncio.sleep(0.02)

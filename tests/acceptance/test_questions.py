@@ -2,8 +2,12 @@
 
 import json
 
+import pytest
+
+from bridge.flow.questions import KEPT
 from tests.acceptance.home import Home
 from tests.fakes.bot_api import BotApi
+from tests.fakes.bot_api.world import Sent
 
 CHAT, CAREER = -1001, 43
 PLACE = f"telegram:{CHAT}/{CAREER}"
@@ -80,3 +84,64 @@ async def test_a_stop_withdraws_what_is_asked(home: Home, api: BotApi) -> None:
     assert (gone.message_id, gone.buttons) == (asked.message_id, ())
     allow = dict(asked.buttons)["Allow"]
     assert "decided" in str(await api.answered(api.press(asked, allow, user=111), timeout=20))
+
+
+async def asked_and_known(api: BotApi) -> Sent:
+    """A question that stands in the topic. What is sent there after it tells that the bridge knows of that."""
+    api.say("clean up", chat=CHAT, thread=CAREER, user=111)
+    asked = await api.seen(lambda one: "asks for permission: rm -r build" in one.text, timeout=20)
+    api.say("/queue", chat=CHAT, thread=CAREER, user=111)
+    await api.seen(lambda one: one.thread == CAREER and one.message_id > asked.message_id, timeout=20)
+    return asked
+
+
+@pytest.mark.parametrize("death", ["killed", "asked to end"])
+@pytest.mark.parametrize("pressed", ["before the next bridge", "after it"])
+async def test_an_answer_reaches_the_agent_once_over_the_death_of_the_bridge_that_asked(
+    home: Home, api: BotApi, death: str, pressed: str
+) -> None:
+    office(home, api)
+    home.limits(worker_grace_s=60, stop_grace_s=1)
+    await home.up()
+    asked = await asked_and_known(api)
+    allow = dict(asked.buttons)["Allow"]
+    if death == "killed":
+        await home.kill()
+    else:
+        assert await home.down() == 0
+    if pressed == "before the next bridge":
+        callback = api.press(asked, allow, user=111)
+        await home.up()
+    else:
+        await home.up()
+        callback = api.press(asked, allow, user=111)
+    assert await api.answered(callback, timeout=20) in ("Allow", KEPT)
+    await api.seen(lambda one: one.text == "permission: allow_once", timeout=20)
+    shown = await api.seen(lambda one: one.edited and one.text.endswith("rm -r build\n· Allow"), timeout=20)
+    assert (shown.message_id, shown.buttons) == (asked.message_id, ())
+    assert [one.message_id for one in api.sent(CHAT, CAREER) if "asks for" in one.text] == [asked.message_id]
+    assert "decided" in str(await api.answered(api.press(asked, allow, user=111), timeout=20))
+    assert [prompt[0]["text"] for prompt in home.prompts("career")] == ["clean up"]
+    assert len([one for one in home.frames("career") if str(one.get("id", "")).startswith("scripted-")]) == 1
+
+
+async def test_a_question_keeps_its_time_over_a_death_of_the_bridge(home: Home, api: BotApi) -> None:
+    office(home, api)
+    home.limits(question_timeout_s=3, worker_grace_s=60)
+    await home.up()
+    asked = await asked_and_known(api)
+    await home.kill()
+    await home.up()
+    await api.seen(lambda one: one.text == "permission: reject_once", timeout=20)
+    shown = await api.seen(lambda one: one.edited and "denied: no answer in time" in one.text, timeout=20)
+    assert shown.message_id == asked.message_id
+
+
+async def test_where_nobody_is_a_question_is_answered_at_once(home: Home, api: BotApi) -> None:
+    office(home, api)
+    home.worker("desk", {"on": "mail", "script": "ask-permission rm -r build"})
+    home.rule("default/shell", "default/desk")
+    home.limits(question_timeout_s=3_000)
+    await home.up()
+    assert (await home.ask("desk", "clean up")).json["reply"]["text"] == "permission: reject_once"
+    assert not [one for one in api.history if "rm -r build" in one.text]

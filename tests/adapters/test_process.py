@@ -11,11 +11,13 @@ import pytest
 
 from adapters.acp.child import Child
 from adapters.acp.tail import Tail
-from adapters.process import birth_of, end, signalled, survivors
+from adapters.process import birth_of, children, end, signalled, survivors
 from bridge.turn import Process
 
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(1000)"
 DEAF_CHILD = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {DEAF!r}]).wait()"
+JOB = "import os, time; os.setpgid(0, 0); print(flush=True); time.sleep(1000)"
+WITH_JOB = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {JOB!r}]).wait()"
 
 
 class Leader:
@@ -39,6 +41,11 @@ def deaf() -> Iterator[Leader]:
 @pytest.fixture
 def with_child() -> Iterator[Leader]:
     yield from _leader(DEAF_CHILD)
+
+
+@pytest.fixture
+def with_job() -> Iterator[Leader]:
+    yield from _leader(WITH_JOB)
 
 
 def _leader(code: str) -> Iterator[Leader]:
@@ -71,6 +78,14 @@ async def test_a_group_is_ended_though_its_leader_is_dead(with_child: Leader) ->
     assert len(survivors(with_child.process)) == 1
     await end(with_child.process, 0.1)
     assert not survivors(with_child.process)
+
+
+async def test_what_has_a_group_of_its_own_in_the_session_does_not_outlive_the_rest(with_job: Leader) -> None:
+    (job,) = children(with_job.process.pid)
+    await end(with_job.process, 5)
+    async with asyncio.timeout(20):
+        while birth_of(job.pid) == job.birth:  # noqa: ASYNC110 - the kernel tells only parents
+            await asyncio.sleep(0.01)
 
 
 async def test_a_process_born_at_another_time_is_left_alone(deaf: Leader) -> None:

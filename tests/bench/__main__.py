@@ -15,6 +15,7 @@ from tests.bench.idle import idle
 from tests.bench.large import large
 from tests.bench.result import Result, as_json, as_svg, table
 from tests.bench.unseen import unseen
+from tests.bench.workers import workers
 
 
 async def measured(folder: Path, *, quick: bool) -> list[Result]:
@@ -25,6 +26,7 @@ async def measured(folder: Path, *, quick: bool) -> list[Result]:
         *await admission(folder, rounds=2 if quick else 10),
         *deciding(rounds=2 if quick else 10),
         *await unseen(folder, rounds=40 if quick else 400),
+        *await workers(folder, rounds=10 if quick else 100, cold=3 if quick else 10, sessions=10 if quick else 50),
     ]
 
 

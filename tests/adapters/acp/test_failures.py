@@ -96,7 +96,7 @@ def test_an_unknown_error_is_a_crash_that_may_be_tried_again() -> None:
 
 
 def test_a_detail_has_bounds_and_nothing_that_cannot_be_seen() -> None:
-    assert len(of_error(-32603, "x" * 10_000, None, NOW).detail) <= 500
+    assert len(of_error(-32603, "x" * 10_000, None, NOW).detail) <= 2_000
     assert of_error(-32603, "\x00bad \x1b[2Jnews", None, NOW).detail == "bad news"
 
 
@@ -111,11 +111,22 @@ def test_any_other_tool_may_change_something(name: str) -> None:
     assert not reads_only(name, None)
 
 
-def test_of_a_flood_on_stderr_the_end_is_passed_on_with_how_much_is_left_out() -> None:
+def test_of_a_flood_on_stderr_some_is_passed_on_a_second_then_how_much_is_left_out_and_its_end() -> None:
     passed: list[str] = []
-    Tail(passed.append).feed(b"".join(b"line %d\n" % number for number in range(5_000)))
-    assert passed[0] == "[4900 lines are left out]"
-    assert passed[1:] == [f"line {number}" for number in range(4_900, 5_000)]
+    seconds = [0.0]
+    tail = Tail(passed.append, now=lambda: seconds[0])
+    flood = b"".join(b"line %d\n" % number for number in range(100_000))
+    for at in range(0, len(flood), 4_096):
+        tail.feed(flood[at : at + 4_096])
+    first = len(passed)
+    assert 1_000 < first < 5_000
+    seconds[0] = 1.0
+    tail.feed(b"later\n")
+    assert passed[first:] == [f"[{100_000 - first} lines are left out]", "later"]
+    tail.feed(flood)
+    tail.end()
+    assert passed[-21].endswith(" lines are left out]")
+    assert passed[-20:] == [f"line {number}" for number in range(99_980, 100_000)]
 
 
 def test_the_end_of_stderr_is_kept_clean_and_short() -> None:
