@@ -1,6 +1,7 @@
 """The last lines of what an agent writes to stderr."""
 
 import codecs
+import re
 from collections import deque
 from collections.abc import Callable, Iterable
 
@@ -9,6 +10,9 @@ from bridge.redaction import Redaction, cleaned
 _LINES = 20
 _AT_ONCE = 100
 _LINE_CHARS = 400
+_KEY_LINES = 200
+_KEY_BEGINS = re.compile(r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?!.*-----END )")
+_KEY_ENDS = "-----END "
 LONGEST = 64 << 10
 """In characters: a longer line is cut to `CUT` (DESIGN §8)."""
 CUT = 4 << 10
@@ -27,6 +31,7 @@ class Tail:
         self._lines: deque[str] = deque(maxlen=_LINES)
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._partial = ""
+        self._of_a_key = 0
 
     def feed(self, data: bytes) -> None:
         *lines, partial = (self._partial + self._decode(data)).split("\n")
@@ -44,9 +49,16 @@ class Tail:
 
     @property
     def text(self) -> str:
-        return "\n".join(filter(None, [*self._lines, self._shown(self._partial)]))
+        partial = "" if self._of_a_key else self._shown(self._partial)
+        return "\n".join(filter(None, [*self._lines, partial]))
 
     def _add(self, line: str) -> None:
+        if self._of_a_key:
+            # The lines of a private key look like nothing by themselves.
+            self._of_a_key = 0 if _KEY_ENDS in line else self._of_a_key - 1
+            return
+        if _KEY_BEGINS.search(line):
+            self._of_a_key = _KEY_LINES
         line = self._safe(line) if len(line) <= LONGEST else f"{self._safe(line)[:CUT]} [cut]"
         if line:
             self._lines.append(line[:_LINE_CHARS])

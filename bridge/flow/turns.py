@@ -108,6 +108,9 @@ class Turns:
         try:
             telling = self._told(turn, lambda listener: agent.rejoin(listener, turn.heard))
             result = await self._kept(run, turn, self._guarded(run, turn, telling))
+            if run.stopped and run.task is None:
+                # It was stopped before anybody listened to it again: nobody else would end it.
+                await self._agents.retire(turn.session)
             if result is not None or run.stopped:
                 await self._end(run, turn, STOPPED if result is None else result)
                 return
