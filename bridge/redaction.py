@@ -27,6 +27,8 @@ _SECRET_NAME = re.compile(
 _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SHORTEST = 6
 """Exact secrets that are shorter would blot out ordinary words."""
+_SHORTEST_LINE = 12
+"""So are lines of a secret that has several."""
 _LEAF_CHARS = 20_000
 _ITEMS = 100
 _DEPTH = 8
@@ -42,14 +44,13 @@ class Redaction:
     """Removes known shapes of secrets, and the exact ones that it was told of."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._known = {secret for secret in secrets if len(secret) >= _SHORTEST}
+        self._known = {part for secret in secrets for part in _parts(secret)}
         self._exact = _pattern(self._known)
 
     def hide(self, secret: str) -> None:
         """From now on `secret` is in no text."""
-        if len(secret) >= _SHORTEST:
-            self._known.add(secret)
-            self._exact = _pattern(self._known)
+        self._known |= _parts(secret)
+        self._exact = _pattern(self._known)
 
     def redacted(self, text: str) -> str:
         if self._exact:
@@ -65,6 +66,13 @@ class Redaction:
 
 def cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def _parts(secret: str) -> set[str]:
+    """The secret, and its lines: what is shown line by line shows it too."""
+    lines = {line.strip() for line in secret.splitlines()} - {secret}
+    found = {line for line in lines if len(line) >= _SHORTEST_LINE}
+    return found | {secret} if len(secret) >= _SHORTEST else found
 
 
 def _pattern(secrets: Iterable[str]) -> re.Pattern[str] | None:

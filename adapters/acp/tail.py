@@ -1,6 +1,7 @@
 """The last lines of what an agent writes to stderr."""
 
 import codecs
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -13,6 +14,9 @@ _A_SECOND = 256 << 10
 _A_LINE = 100
 """What each line counts for beside its own characters."""
 _LINE_CHARS = 400
+_KEY_LINES = 200
+_KEY_BEGINS = re.compile(r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?!.*-----END )")
+_KEY_ENDS = "-----END "
 LONGEST = 64 << 10
 """In characters: a longer line is cut to `CUT` (DESIGN §8)."""
 CUT = 4 << 10
@@ -41,6 +45,7 @@ class Tail:
         self._room = _A_SECOND
         self._renewed_at = now()
         self._left_out = 0
+        self._of_a_key = 0
 
     def feed(self, data: bytes) -> None:
         *lines, partial = (self._partial + self._decode(data)).split("\n")
@@ -62,10 +67,17 @@ class Tail:
 
     @property
     def text(self) -> str:
-        shown = [self._safe(line)[:_LINE_CHARS] for line in (*self._lines, self._partial)]
+        partial = "" if self._of_a_key else self._partial
+        shown = [self._safe(line)[:_LINE_CHARS] for line in (*self._lines, partial)]
         return "\n".join(filter(None, shown))
 
     def _add(self, line: str) -> None:
+        if self._of_a_key:
+            # The lines of a private key look like nothing by themselves.
+            self._of_a_key = 0 if _KEY_ENDS in line else self._of_a_key - 1
+            return
+        if _KEY_BEGINS.search(line):
+            self._of_a_key = _KEY_LINES
         if not line or line.isspace():
             return
         self._lines.append(line[: LONGEST + 1])

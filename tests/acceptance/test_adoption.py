@@ -163,6 +163,31 @@ async def test_sigterm_leaves_a_long_turn_to_the_next_bridge(home: Home, gate: G
     assert len(home.prompts("career")) == 1
 
 
+async def test_what_an_agent_has_left_running_is_told_to_its_next_turn_and_at_its_place(
+    home: Home, api: BotApi
+) -> None:
+    api.forum(CHAT, topics={FRONT: "Front Desk"})
+    home.telegram(api, chats=[CHAT])
+    home.worker("front-desk", {"on": "notice", "script": "say I know"}, places=[f"telegram:{CHAT}/{FRONT}"])
+    await home.up()
+    api.say("do: detach ; say it is $last", chat=CHAT, thread=FRONT, user=111)
+    told = await api.seen(lambda one: one.text.startswith("it is "), timeout=30)
+    pid = int(told.text.split()[-1])
+    try:
+        workers = home.workers()
+        await home.kill()
+        await ended(workers)
+        assert birth_of(pid)
+        await home.up()
+        api.say("hello", chat=CHAT, thread=FRONT, user=111)
+        answer = await api.seen(lambda one: "I know" in one.text, timeout=30)
+        assert answer.text == "I know\necho: hello"
+        assert any("left running" in one.text and f" {pid} (" in one.text for one in api.sent(CHAT, FRONT))
+        assert f" {pid} (" in str(home.prompts("front-desk")[-1])
+    finally:
+        os.kill(pid, signal.SIGKILL)
+
+
 async def test_an_idle_agent_ends_with_its_bridge(home: Home) -> None:
     home.worker("career")
     home.rule("default/shell", "default/career")

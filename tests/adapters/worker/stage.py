@@ -134,6 +134,11 @@ class Peer:
             self.frames.append(frame)
         self.gone = True
 
+    def stands_still(self) -> None:
+        """It reads nothing more, as a bridge that was stopped."""
+        transport: Any = self.link._writer.transport
+        transport.pause_reading()
+
     async def send(self, **frame: Any) -> None:
         await self.link.send(frame)
         await quiet()

@@ -106,17 +106,18 @@ class Machine(RuleBasedStateMachine):
 
     # The agent
     @precondition(lambda self: self.working() and not self.asking)
-    @rule(kind=st.sampled_from(["text", "tool", "tool", "compressed"]))
-    def tells(self, kind: str) -> None:
-        count = len(self.stored.truth)
-        event: Event = Text(f"text {count}")
-        if kind == "tool":
-            event = ToolBegun(f"call-{count}", "edit", reading=False)
-        elif kind == "compressed":
-            event = Compressed(f"context-{count + 2}-{self.turn}")
-            self.stage.actor.alias = event.alias
-        self.stored.truth.append(event)
-        self.run(self.stage.does(event))
+    @rule(kinds=st.lists(st.sampled_from(["text", "tool", "compressed"]), min_size=1, max_size=4))
+    def tells(self, kinds: list[str]) -> None:
+        for kind in kinds:
+            count = len(self.stored.truth)
+            event: Event = Text(f"text {count}")
+            if kind == "tool":
+                event = ToolBegun(f"call-{count}", "edit", reading=False)
+            elif kind == "compressed":
+                event = Compressed(f"context-{count + 2}-{self.turn}")
+                self.stage.actor.alias = event.alias
+            self.stored.truth.append(event)
+            self.run(self.stage.does(event))
 
     @precondition(lambda self: self.working() and not self.asking)
     @rule()
@@ -192,6 +193,12 @@ class Machine(RuleBasedStateMachine):
         self.alias = self.stage.actor.alias
         self.turn = ""
 
+    @precondition(lambda self: self.owner is not None and self.working() and not self.asking)
+    @rule()
+    def comes_to_its_end(self) -> None:
+        self.is_done()
+        self.forgets()
+
     @precondition(lambda self: self.owner is not None and bool(self.turn))
     @rule(turn=st.sampled_from(["", "turn-x"]), wrong=st.booleans(), choice=st.sampled_from("ab"))
     def answers(self, turn: str, wrong: bool, choice: str) -> None:
@@ -251,7 +258,7 @@ class Machine(RuleBasedStateMachine):
         assert visitor.gone
 
     # The worker
-    @precondition(lambda self: bool(self.turn))
+    @precondition(lambda self: bool(self.turn) and len(self.stored.truth) > 2)
     @rule(
         damage=st.sampled_from(["none", "none", "cut", "flip", "repeat", "other", "gone"]),
         at=st.floats(0, 1, exclude_max=True),
@@ -276,15 +283,19 @@ class Machine(RuleBasedStateMachine):
             assert self.stored.effects == _kept(self.stored.truth)
             assert self.ended == bool(self.stored.results)
         assert not found or not self.run(self._replayed(self.stored.epoch + rise + 1))
+        self.run(self._bridge().tidy())
+        assert self.stage.folder.journals() == []
         self.opens()
+
+    def _bridge(self) -> WorkerRuntime:
+        orders = Orders({}, tool_server=(), base={}, times=Times())
+        return WorkerRuntime(orders, Nursery((), {}), self.path / "workers", self.path / "log", Terms(), str)
 
     async def _replayed(self, epoch: int) -> bool:
         """As a bridge does that finds the turn, and no worker."""
         stored = self.stored
-        orders = Orders({}, tool_server=(), base={}, times=Times())
-        runtime = WorkerRuntime(orders, Nursery((), {}), self.path / "workers", self.path / "log", Terms(), str)
         launch = replace(LAUNCH, alias=stored.alias)
-        agent = await runtime.adopt(launch, AGENT, Execution(TurnId(self.turn), epoch), stored.heard)
+        agent = await self._bridge().adopt(launch, AGENT, Execution(TurnId(self.turn), epoch), stored.heard)
         if agent is None:
             return False
         assert not agent.alive
@@ -381,4 +392,4 @@ def _spoil(path: Path, damage: str, at: float) -> None:
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(settings.get_profile("steady"), max_examples=40, stateful_step_count=40)
+TestMachine.settings = settings(max_examples=60, stateful_step_count=40)
