@@ -64,10 +64,16 @@ class Recovery:
             await self._recover(turn, await self._ledger.surely(partial(_take_over, turn=turn)))
 
     async def stop(self, session: SessionId) -> bool:
-        """Ends a turn that is not under way here: a person's stop outranks the lease of another bridge. Returns once
-        there is none, whoever ended it; False where there was none."""
+        """Ends a turn that is not under way here, or was not when the stop was heard: a person's stop outranks the
+        lease of another bridge. Returns once there is none, whoever ended it; False where there was none."""
         tries = 0
-        while (turn := await self._elsewhere(session)) is not None:
+        while (turn := await self._ledger.surely(lambda work: work.store.live_turn(session))) is not None:
+            if turn.node == self._ledger.node and self._turns.opened(session):
+                # One that was taken over was there when the stop was heard, and its lane may have begun since. Any
+                # other one has begun after the stop.
+                if turn.epoch > 1 and await self._turns.stop(session):
+                    return True
+                break
             if tries > 0:
                 # Two bridges that both stop it take it over from each other.
                 await self._ledger.clock.sleep(self._ledger.backoff(tries, cap_s=1))
@@ -83,13 +89,6 @@ class Recovery:
                 if found is not None and found.agent is not None:
                     await found.agent.forget()
         return tries > 0
-
-    async def _elsewhere(self, session: SessionId) -> Turn | None:
-        """The live turn of a session, unless it is under way here."""
-        turn = await self._ledger.surely(lambda work: work.store.live_turn(session))
-        if turn is not None and turn.node == self._ledger.node and self._turns.opened(session):
-            return None
-        return turn
 
     async def _recover(self, turn: Turn, taken: Turn | None) -> None:
         # Between the look that found it and its taking over it may have come to its agent.

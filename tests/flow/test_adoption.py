@@ -330,6 +330,20 @@ async def test_a_stop_while_it_goes_on_ends_it() -> None:
         assert (await desk.turn()).state is TurnState.CANCELLED
 
 
+async def test_a_stop_that_was_heard_before_its_lane_began_ends_it_after() -> None:
+    desk = Desk()
+    (sent,) = await desk.left()
+    async with desk.bridge() as on:
+        await on.quiet()
+        assert await on.exchange._recovery.stop(ident("career"))
+        assert (await desk.turn()).state is TurnState.CANCELLED
+        assert (await on.message(sent.message_id)).state is State.PARKED
+        await on.say("career", "go on")
+        await on.quiet()
+        assert not await on.exchange._recovery.stop(ident("career"))
+        assert (await desk.turn()).live
+
+
 async def test_a_stop_that_is_heard_as_its_lane_begins_ends_its_agent() -> None:
     desk = Desk()
     await desk.left()

@@ -102,9 +102,11 @@ class Judge:
             world.broke("9 depth", f"{one.id} has depth {one.depth}", one.id)
         if one.path.count(one.sender) > limits.visits and not one.by_command:
             world.broke("9 visits", f"{one.id} has path {one.path}", one.id)
-        sender, recipient = world.members.get(one.sender), world.members.get(one.recipient)
+        sender, recipient = world.member(one.sender), world.members.get(one.recipient)
         if sender is None or recipient is None or one.origin is Origin.USER:
             return
+        if world.is_child(one.sender) and recipient is sender:
+            return  # A child may tell its parent.
         verbs = [Verb.ASK if one.intent is Intent.REQUEST else Verb.SEND, *([Verb.WAKE] if one.wake else [])]
         if not all(world.scenario.may(sender, recipient, verb) for verb in verbs):
             world.broke("6 decision", f"{one.sender} may not {verbs} {one.recipient}", one.id)

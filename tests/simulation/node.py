@@ -51,6 +51,8 @@ class Life:
         self.node = node
         self.owner = Owner(name)
         self.accepting = asyncio.Event()
+        self.doomed = False
+        self.dying = asyncio.Event()
         self.cut = False
         runtime: Runtime = RuntimeOf(world, self)
         self.exchange = Exchange(
@@ -90,7 +92,7 @@ class Life:
 
     async def call(self, do: Callable[[Exchange], Awaitable[T]], *, breaks: bool = True) -> T:
         """A request over a connection, carried out by the bridge even where its caller is gone. `breaks` says that
-        what comes back may get lost on its way."""
+        what comes back may get lost on its way; else that takes the bridge's death."""
         if self.cut or not self.accepting.is_set():
             raise Disconnected
         task = self._world.loop.create_task(_awaited(do, self.exchange), context=self.owner.context.copy())
@@ -104,6 +106,11 @@ class Life:
                 task.cancel()
             raise
         if task.cancelled() or isinstance(task.exception(), Cut):
+            raise Disconnected
+        if not breaks and self.doomed:
+            self.dying.set()
+            while not self.cut:
+                await self._world.loop.sleep(0.05)
             raise Disconnected
         if breaks and self._world.suffers(Misfortune.BROKEN_CALLS) and self._chance.random() < 0.03:
             raise Disconnected
@@ -173,6 +180,11 @@ class Node:
                 self._ended(life)
                 self.life = None
                 await asyncio.sleep(5)
+
+    async def crash(self, down_s: float) -> None:
+        await self.kill()
+        await asyncio.sleep(down_s)
+        await self.boot()
 
     async def kill(self) -> None:
         life, self.life = self.life, None

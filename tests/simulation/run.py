@@ -112,7 +112,8 @@ async def _heal(world: World, people: People) -> None:
     while world.loop.time() < until:
         for member in world.scenario.members:
             session = await world.store.session(member.id)
-            if session is not None and (session.rested or session.paused is not None):
+            waits = session is not None and any(one.rests_until is not None for one in session.standbys)
+            if session is not None and (session.rested or session.paused is not None or waits):
                 await people.set_right(member)
         for message in parked(world):
             await people.decide(message)

@@ -42,6 +42,7 @@ class RuntimeOf:
         process = AgentProcess(world, self._life, launch, number, world.scenario.chance(f"agent/{number}"))
         world.processes[number] = process
         world.note(f"{process.owner.name} of {launch.session} is born")
+        world.counted[f"started as {launch.agent}"] += 1
         try:
             await born(process.process)
             await asyncio.sleep(chance.choice((0.1, 0.5, 3)))

@@ -6,13 +6,16 @@ from enum import StrEnum
 
 from bridge.decision import Effect, Verb
 from bridge.ids import Place, SessionId
+from bridge.launching import Options
 from bridge.limits import Limits
-from bridge.session import Busy, Declared, Habits, Kind
+from bridge.session import Busy, Declared, Habits, Kind, agent_tag
 from policy.rules import Rule
 from policy.selectors import selector
 
 ALL = (Verb.DISCOVER, Verb.SEND, Verb.ASK, Verb.WAKE)
 SCHEME = "room"
+HELPER, SECOND = "helper", "second"
+"""What children are run by, and what stands in for a session's own agent."""
 REPORTS = Place(f"{SCHEME}:office")
 
 
@@ -44,6 +47,7 @@ class Member:
     agent: str | None = None
     busy: Busy = Busy.QUEUE
     quiet: tuple[str, ...] = ()
+    fallback: tuple[str, ...] = ()
 
     @property
     def handle(self) -> str:
@@ -58,6 +62,7 @@ class Member:
             tags=(self.group,),
             places=self.places,
             habits=Habits(busy=self.busy, quiet=self.quiet),
+            options=Options(fallback=self.fallback),
         )
 
 
@@ -85,6 +90,7 @@ class Scenario:
             _rule("tag:office", "tag:office"),
             _rule("kind:shell", "tag:office"),
             _rule("tag:annex", "tag:annex"),
+            _rule("tag:office", f"tag:{agent_tag(HELPER)}", (Verb.SPAWN,)),
             _rule("tag:office", "tag:annex", (Verb.DISCOVER, Verb.SEND, Verb.ASK)),
             _rule(denied[0], denied[1], ALL, Effect.DENY),
             *(_rule(sender, recipient, ALL, Effect.ASK) for sender, recipient in self._asked_about),
@@ -122,7 +128,7 @@ def scenario(seed: int, *, sessions: int, messages: int, nodes: int) -> Scenario
     attended = chance.random() < 0.8
     return Scenario(
         seed=seed,
-        members=_quiet(_busy(members, seed), seed),
+        members=_stood_in_for(_quiet(_busy(members, seed), seed), seed),
         misfortunes=frozenset(one for one in Misfortune if chance.random() < share),
         nodes=chance.randint(1, nodes),
         messages=messages,
@@ -180,6 +186,15 @@ def _quiet(members: tuple[Member, ...], seed: int) -> tuple[Member, ...]:
         return members
     hours = ((), ("08:00-08:02",), ("08:01-08:03", "08:02-08:04"), ("08:05-08:06",))
     return tuple(replace(one, quiet=chance.choice(hours)) for one in members)
+
+
+def _stood_in_for(members: tuple[Member, ...], seed: int) -> tuple[Member, ...]:
+    """In every third seed or so others stand in for some of the agents."""
+    chance = random.Random(f"{seed}/fallback")
+    if chance.random() < 0.65:
+        return members
+    ways = ((), (SECOND,), (SECOND, "third"))
+    return tuple(replace(one, fallback=chance.choice(ways)) if one.agent else one for one in members)
 
 
 def _rule(sender: str, recipient: str, verbs: tuple[Verb, ...] = ALL, effect: Effect = Effect.ALLOW) -> Rule:

@@ -12,7 +12,7 @@ from bridge.question import Option, Question
 from bridge.request import NO_REPLY_TEXT
 from bridge.turn import FailureKind
 from bridge.views import AnswerView, Mail, Send
-from tests.simulation.scenario import Misfortune
+from tests.simulation.scenario import HELPER, Misfortune
 from tests.simulation.world import Disconnected
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ class Script:
         self._prompt = prompt
         self._mail: list[Mail] = []
         self._sent: list[str] = []
+        self._children: list[str] = []
 
     async def play(self) -> Result:
         chance, world = self._chance, self._world
@@ -52,6 +53,7 @@ class Script:
                 (1, self._defer),
                 (1, self._ack),
                 (1, self._cancel),
+                (1, self._spawn),
                 (2, self._receive),
                 (1, self._permission),
             ]
@@ -135,6 +137,23 @@ class Script:
             self._given(view)
 
         await self._surely(asked, "peer_ask", reading=False, times=1)
+
+    async def _spawn(self) -> None:
+        if self._world.left <= 0:
+            return
+        task, title = self._text(), self._chance.choice(("A helper", "Another one"))
+
+        async def spawned() -> None:
+            receipt = await self._process.tool(lambda exchange, caller: exchange.spawn(caller, HELPER, title, task))
+            self._world.told_of(receipt.message_id, self._process.session)
+            self._world.counted["children"] += 1
+            self._sent.append(receipt.message_id)
+            self._children.append(receipt.to)
+
+        await self._surely(spawned, "peer_spawn", reading=False, times=1)
+        if self._chance.random() < 0.7:
+            await self._world.loop.sleep(10 * self._chance.random())
+            await self._receive()
 
     async def _reply(self) -> None:
         question = self._one_of([mail.message_id for mail in self._mail if mail.intent is Intent.REQUEST])
@@ -235,6 +254,8 @@ class Script:
         return text
 
     def _somebody(self) -> str:
+        if self._children and self._chance.random() < 0.5:
+            return self._chance.choice(self._children)
         return self._chance.choice(self._world.scenario.members).id
 
     def _one_of(self, some: list[str], chance: float = 1.0) -> str | None:

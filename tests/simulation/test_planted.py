@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from bridge.flow import dispatch, settlement
+from bridge.flow import dispatch, exchange, settlement, turn_end
 from bridge.flow.exchange import Exchange
+from bridge.flow.ledger import Ledger
 from bridge.flow.listener import TurnListener
 from bridge.flow.outbox import Outbox
 from bridge.flow.turns import Run, Turns
@@ -52,8 +53,8 @@ def test_a_lost_wake_up_that_no_scan_backs_up_is_found() -> None:
     async def nobody(now: float) -> list[SessionId]:
         return []
 
-    def patch(exchange: Exchange) -> None:
-        exchange._ledger.store.due_sessions = nobody  # type: ignore[method-assign]
+    def patch(bridge: Exchange) -> None:
+        bridge._ledger.store.due_sessions = nobody  # type: ignore[method-assign]
 
     assert broken(found(Misfortune.LOST_WAKES, patch=patch, first=20)) == "liveness"
 
@@ -149,7 +150,7 @@ def test_a_bridge_that_adopts_under_the_epoch_of_the_last_one_is_found(monkeypat
 
 def test_a_bridge_that_takes_what_was_read_under_another_for_seen_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Unheard, "doubt", lambda *_: None)
-    assert broken(found(Misfortune.CRASH, latency_s=0.2)) == "1 lost"
+    assert broken(found(Misfortune.CRASH)) == "1 lost"
 
 
 def test_a_bridge_that_is_sure_of_what_a_dead_worker_had_heard_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,3 +162,17 @@ def test_a_bridge_that_is_sure_of_what_a_dead_worker_had_heard_is_found(monkeypa
 
     monkeypatch.setattr(Turns, "_guarded", sure)
     assert broken(found(Misfortune.KILLS, latency_s=0.2)) == "5 second run"
+
+
+def test_a_bridge_that_goes_on_with_children_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def nothing(ledger: Ledger) -> None: ...
+
+    monkeypatch.setattr(exchange, "retire_left", nothing)
+    assert broken(found(Misfortune.CRASH)) == "child"
+
+
+def test_a_child_that_outlives_its_turn_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def nothing(*_: object, **__: object) -> None: ...
+
+    monkeypatch.setattr(turn_end, "retire_children", nothing)
+    assert broken(found()) == "child"

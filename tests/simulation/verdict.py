@@ -35,6 +35,10 @@ def stands_still(world: World) -> Iterator[Finding]:
     for post in archive.every(Post):
         if post.state is PostState.PENDING:
             yield "liveness", f"{post.key} is not shown", (post.key,)
+    for session in sessions.values():
+        within = archive.get(Turn, session.spawned_in) if session.spawned_in is not None else None
+        if session.parent is not None and session.closed_at is None and (within is None or not within.live):
+            yield "child", f"{session.id} lives, and the turn that has spawned it is over", (session.id,)
     for session_id, processes in world.at_work.items():
         if processes:
             yield "liveness", f"{session_id} is at work in {list(processes)}", (session_id,)
@@ -48,7 +52,7 @@ def forgotten(world: World) -> Iterator[Finding]:
         children[request.parent].append(request)
     for request in archive.every(Request):
         message = archive.get(Message, request.id)
-        if not world.members[request.asked].agent or not request.open or request.deferred:
+        if not world.has_agent(request.asked) or not request.open or request.deferred:
             continue  # A shell may answer at any time.
         if message is None or message.state is not State.SETTLED:
             continue
@@ -101,7 +105,7 @@ def _is_to_be_seen(world: World, one: Message) -> bool:
     answer to a person's command waits in no inbox."""
     request = world.archive.get(Request, one.in_reply_to) if one.intent is Intent.REPLY else None
     by_command = request is not None and request.by_command
-    return world.members[one.recipient].agent is not None and one.origin is not Origin.SYSTEM and not by_command
+    return world.has_agent(one.recipient) and one.origin is not Origin.SYSTEM and not by_command
 
 
 def _requests(world: World) -> Iterator[Finding]:

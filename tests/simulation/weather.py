@@ -44,9 +44,12 @@ class Weather:
                 group.create_task(node.boot())
 
     async def _crash(self, node: Node) -> None:
-        await node.kill()
-        await asyncio.sleep(self._chance.choice((0.1, 5, 90)) * self._chance.random())
-        await node.boot()
+        """Now, or as it is about to answer."""
+        life = node.life
+        if life is not None and self._chance.random() < 0.5:
+            life.doomed = True
+            await _within(life.dying, _EVERY_S)
+        await node.crash(self._chance.choice((0.1, 5, 90)) * self._chance.random())
 
     async def _restart(self, node: Node) -> None:
         if node.life is None or node.life.owner.frozen:
