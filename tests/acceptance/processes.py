@@ -10,16 +10,23 @@ from adapters.process import birth_of
 from tests.acceptance.home import PATIENCE_S
 
 
-def below(root: int) -> list[int]:
-    """The processes that come of that one, as far as they live."""
+def below(root: int, generations: int | None = None) -> list[int]:
+    """The processes that come of that one, as far as they live: of all generations, or of the first so many."""
     parents = {}
     for pid in map(int, filter(str.isdecimal, os.listdir("/proc"))):
         with suppress(OSError):
             parents[pid] = int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
-    found = [root]
-    for pid in found:
-        found += [child for child, parent in parents.items() if parent == pid]
-    return found[1:]
+    found, newest = [], [root]
+    while newest and generations != 0:
+        newest = [child for child, parent in parents.items() if parent in newest]
+        found += newest
+        generations = generations - 1 if generations is not None else None
+    return found
+
+
+def workers(bridge: int) -> list[int]:
+    """Their parent, the bridge's own child, is what forks them."""
+    return [pid for pid in below(bridge, 2) if pid not in below(bridge, 1)]
 
 
 def environ_of(pid: int) -> bytes:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.home import Home, exist
-from tests.acceptance.processes import below, born, command_of, gone, living, peak_bytes
+from tests.acceptance.processes import below, born, gone, living, peak_bytes, workers
 from tests.fakes.bot_api import BotApi
 
 CHAT, CAREER = -1001, 43
@@ -37,14 +37,8 @@ async def told(api: BotApi, part: str, timeout: float = 30) -> str:
 
 
 def family(bridge: int) -> dict[int, str]:
-    """The agents below a bridge with their workers and whatever else was started for them."""
-    return born(pid for pid in below(bridge) if b"adapters.hosting" not in command_of(pid)) | workers(bridge)
-
-
-def workers(bridge: int) -> dict[int, str]:
-    """Not the process that forks them, which is the bridge's own child."""
-    hosting = [pid for pid in below(bridge) if b"adapters.hosting" in command_of(pid)]
-    return born(pid for pid in hosting if any(pid in below(other) for other in hosting))
+    """The agents below a bridge with their workers and whatever else was started for them, but for what forks those."""
+    return born(pid for pid in below(bridge) if pid not in below(bridge, 1))
 
 
 async def test_who_floods_stderr_in_a_turn_keeps_nobody_waiting_and_fills_nothing(office: Home, api: BotApi) -> None:
