@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from dataclasses import replace
+from functools import partial
 
 from bridge.audit import ActKind
 from bridge.caller import Caller
@@ -211,10 +212,17 @@ async def holds_back(work: Work, session: SessionId) -> str | None:
 
 
 async def hasten(work: Work, session: SessionId) -> bool:
-    """Makes due now what a session has to try again later. Returns whether there was any. Quiet hours last on."""
+    """Makes due now what a session has to try again later. Returns whether there was any. Quiet hours last on, and no
+    longer is what they keep put off."""
     waiting = await _to_try_again(work, session)
     for message in waiting:
         work.put(replace(message, due_at=message.queued_at))
+    known = await work.session(session)
+    for message in await work.queue(session):
+        until = kept_until(known, message, work.now) if known is not None else None
+        if until is not None and until < message.due_at:
+            work.put(replace(message, due_at=until))
+            work.then(partial(work.wake.at, until))
     return bool(waiting)
 
 

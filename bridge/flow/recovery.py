@@ -94,7 +94,8 @@ class Recovery:
         # Between the look that found it and its taking over it may have come to its agent.
         process = turn.process if taken is None else taken.process
         agent = await self._adopted(taken) if taken is not None else None
-        if agent is None and process is not None and await self._is_ours(taken or turn):
+        ended_or_taken = taken is not None or not turn.live
+        if agent is None and process is not None and ended_or_taken and await self._is_ours(taken or turn):
             await self._agents.end(process)
         if taken is None:
             return

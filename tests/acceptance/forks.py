@@ -169,7 +169,7 @@ def _cradle() -> socket.socket:
         return ours
     ours.close()
     os.setsid()
-    for output in (0, 1):
+    for output in (0, 1, 2):
         os.dup2(os.open(os.devnull, os.O_RDWR), output)
     os.environ.clear()
     rock(theirs, work)

@@ -10,6 +10,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+from adapters.process import birth_of
 from tests.acceptance.forks import Forked, Forks
 from tests.acceptance.terminal import Ran, Terminal, controlled_by
 from tests.fakes.bot_api import BotApi
@@ -184,9 +185,13 @@ class Home:
         with self._open:
             if self._process is not None and self._process.returncode is None:
                 await self.down()
-            for pid in self.workers():  # left at a turn that no bridge will adopt
+            left = [*self.workers(), *self.agents()]  # at a turn that no bridge will adopt
+            for pid in self.workers():
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGTERM)
+            async with asyncio.timeout(PATIENCE_S):
+                while any(birth_of(pid) for pid in left):  # noqa: ASYNC110 - the kernel tells only parents
+                    await asyncio.sleep(0.02)
 
     @property
     def running(self) -> bool:

@@ -1,5 +1,6 @@
 """What a session was made with holds over restarts and changes of the file, with real agents and the real shell."""
 
+import asyncio
 import json
 
 from tests.acceptance.home import Home
@@ -91,6 +92,9 @@ async def test_a_model_that_the_agent_does_not_offer_pauses_the_session_and_its_
     await home.up()
     await home.tieline("send", "career", "do: say $model", "--wake")
     await home.logged("cannot be set to the model 'gpt': it offers haiku, opus")
+    async with asyncio.timeout(20):
+        while (await listed(home))[0]["activity"] != "errored":
+            pass
     home.tables[-1] = home.tables[-1].replace("gpt", "opus")
     home.write()
     home.hang_up()

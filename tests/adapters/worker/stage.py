@@ -29,7 +29,7 @@ async def _never(process: Process) -> None:
 NOBODY = Process(2**22 + 7, "1 never")
 """What the worker says to be: a process that has ended, for whoever comes later."""
 AGENT = Process(2**22 + 8, "1 never")
-LAUNCH = Launch(SessionId("default/desk"), "desk", "/work", "context-1", seal="sealed")
+LAUNCH = Launch(SessionId("default/desk"), "desk", "/srv", "context-1", seal="sealed")
 SCOPE = Scope(LAUNCH.session, LAUNCH.agent, LAUNCH.cwd, "context-1")
 
 
