@@ -206,10 +206,12 @@ class Script:
             self._world.check_answer(view.message_id, view.reply.text, self._process.session)
 
     async def _surely(self, call: Callable[[], Awaitable[object]], tool: str, *, reading: bool, times: int = 3) -> None:
-        """Calls again what failed by no fault of its own, as agents do; what is refused is left."""
+        """Calls again what failed by no fault of its own, as agents do; what is refused is left. What nobody has told
+        the outcome of is looked for in the mail, as the agent is told to."""
         name = self._announce(f"mcp__tieline__{tool}", reading=reading)
         if not reading:
             self._process.act()
+        lost = False
         for _ in range(times):
             try:
                 await call()
@@ -218,11 +220,13 @@ class Script:
                     self._world.refused(self._process.session, refused)
                     break
             except Disconnected:
-                pass
+                lost = True
             else:
                 break
             await asyncio.sleep(1)
         self._process.tell(ToolEnded(name, ok=True))
+        if lost and not reading:
+            await self._receive()
 
     def _announce(self, tool: str, *, reading: bool) -> str:
         self._process.calls += 1
