@@ -28,7 +28,7 @@ _UNKNOWN = {
     "code": "unavailable",
     "reason": "the bridge was restarted while this call was under way, and nobody knows whether it was carried out",
     "rule": None,
-    "remedy": "Call peer_receive: an answer that came meanwhile is there. Calls with a key may be repeated as they were.",
+    "remedy": "Call peer_receive: an answer that came meanwhile is there. Calls with a key may be repeated.",
 }
 
 
