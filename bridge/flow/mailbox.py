@@ -41,7 +41,7 @@ class Mailbox:
         """
         limit = max(1, min(limit, 50))
         reader = holder(caller)
-        looked: frozenset[MessageId] = frozenset()
+        looked = frozenset(self._unheard.shown_again(reader))
 
         async def body(work: Work) -> Received:
             nonlocal looked

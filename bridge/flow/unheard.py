@@ -3,7 +3,8 @@
 A store that fails may have stored a change all the same. So a reader is shown such mail again, and a turn that ends
 without asking again has not read it.
 
-What an agent read under an earlier bridge is only in doubt: it is shown again to whoever asks, and counts as read.
+What an agent read under an earlier bridge is only in doubt: it is shown again to whoever asks, and counts as read
+unless that fails.
 """
 
 from collections.abc import Set

@@ -3,15 +3,21 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import pytest
 
 from adapters.memory.store import MemoryStore
+from bridge import wording
 from bridge.decision import Verb
+from bridge.errors import Refused
 from bridge.flow.exchange import LOCAL
 from bridge.history import Called, History, digest
+from bridge.ids import TurnId
 from bridge.limits import Limits
 from bridge.message import Outcome, State
 from bridge.ports.runtime import Prompt, Result, ToolBegun
+from bridge.ports.store import Change
 from bridge.question import Asked, Option, Question
 from bridge.request import Answer
 from bridge.session import Declared
@@ -20,6 +26,7 @@ from bridge.turn import Failure, FailureKind, Turn, TurnState
 from bridge.views import Mail, Receipt
 from tests.fakes.chat import FakeChat
 from tests.fakes.clock import ManualClock
+from tests.fakes.fragile import FragileStore
 from tests.fakes.runtime import FakeAgent
 from tests.fakes.worker import AdoptingRuntime, FakeWorker
 from tests.flow.stage import ALL, Stage, Tools, ident, person, room, rule, session, stage
@@ -249,6 +256,53 @@ async def test_what_it_was_reading_is_shown_again_and_counts_as_read() -> None:
         desk.gate.set()
         await on.quiet()
         assert (await on.message(sent.message_id)).outcome is Outcome.ACKED
+
+
+class Away(FragileStore):
+    """While it is down, no turn can be read either."""
+
+    async def turn(self, turn: TurnId) -> Turn | None:
+        self._reachable()
+        return await super().turn(turn)
+
+
+async def test_what_it_asked_for_again_in_vain_does_not_count_as_read() -> None:
+    store = Away()
+    desk = Desk(store=store)
+    (sent,) = await desk.left()
+    async with desk.bridge() as on:
+        store.down = True
+        with pytest.raises(Refused, match="unavailable"):
+            await desk.tools(desk.worker).receive()
+        store.down = False
+        desk.gate.set()
+        await on.quiet()
+        assert [prompt.notice for _, prompt in desk.runtime.prompts][1:] == [wording.MAIL_NOTICE_AGAIN]
+        assert desk.mail[-1].message_id == sent.message_id
+        assert (await on.message(sent.message_id)).outcome is Outcome.ACKED
+
+
+async def test_an_answer_to_a_wait_that_was_cut_off_is_shown_by_the_next_turn() -> None:
+    """Whether it had come to the agent nobody knows; a second look does less harm than none."""
+    desk = Desk()
+    await desk.left()
+
+    async def answers(agent: FakeAgent, prompt: Prompt) -> str:
+        await desk.tools(agent).receive()
+        return "42"
+
+    async with desk.bridge() as on:
+        on.agent("finance", answers)
+        asked = await desk.tools(desk.worker).send("finance", "and you?")
+        (turn,) = [one for one in await desk.store.live_turns() if one.session == ident("career")]
+        await on.quiet()
+        (answer,) = [one for one in await desk.store.queue(turn.session) if one.in_reply_to == asked.message_id]
+        await desk.store.commit(Change(puts=[replace(answer.to_leased(turn.id), read_at=on.clock.now())]))
+    async with desk.bridge() as on:
+        desk.gate.set()
+        await on.quiet()
+        assert [mail.message_id for mail in desk.mail].count(answer.id) == 1
+        assert (await on.message(answer.id)).outcome is Outcome.ACKED
 
 
 async def test_what_it_had_read_counts_though_it_does_not_ask_again() -> None:

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from bridge.conversation import Conversation
-from bridge.ids import MessageId, SessionId, TurnId
+from bridge.ids import MessageId, SessionId
 from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.post import Post, PostState
 from bridge.request import Answer, Request
@@ -100,18 +100,9 @@ def _messages(world: World) -> Iterator[Finding]:
             yield "3 told", f"{one.id} is {one.outcome}, and {one.sender} was not told", (one.id,)
 
 
-def _turn_of(world: World, one: Message) -> Turn | None:
-    return world.archive.get(Turn, TurnId(one.turn)) if one.turn else None
-
-
 def _is_to_be_seen(world: World, one: Message) -> bool:
     """Shells read by other ways. A notice that closes a request is told by a waiting ask in words of its own, and the
     answer to a person's command waits in no inbox."""
-    turn = _turn_of(world, one)
-    if turn is not None and turn.epoch > 1 and one.id in turn.inputs:
-        # It went on under another bridge. What its agent was reading as the first one died counts as read: else work
-        # that may have been done would be done again.
-        return False
     request = world.archive.get(Request, one.in_reply_to) if one.intent is Intent.REPLY else None
     by_command = request is not None and request.by_command
     return world.has_agent(one.recipient) and one.origin is not Origin.SYSTEM and not by_command
