@@ -1,14 +1,10 @@
 """The unix socket itself: private, and never taken away from a bridge that still listens."""
 
 import errno
-import os
 import socket
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-_LONGEST = 100  # sun_path takes 104 bytes on macOS and 108 on Linux
+from adapters.sockets import address
 
 
 class SocketTaken(Exception):
@@ -22,7 +18,7 @@ def listen(path: Path) -> socket.socket:
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.parent.chmod(0o700)
-    with _short(path) as name:
+    with address(str(path)) as name:
         if path.is_socket():
             if _answers(name):
                 raise SocketTaken(f"another bridge listens at {path}")
@@ -59,16 +55,3 @@ def _answers(name: str) -> bool:
             # A full backlog or a slow bridge is a bridge.
             return error.errno != errno.ENOTSOCK
         return True
-
-
-@contextmanager
-def _short(path: Path) -> Iterator[str]:
-    """A name of `path` that fits into a socket address."""
-    if len(os.fsencode(path)) <= _LONGEST or sys.platform != "linux":
-        yield str(path)
-        return
-    directory = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
-    try:
-        yield f"/proc/self/fd/{directory}/{path.name}"
-    finally:
-        os.close(directory)

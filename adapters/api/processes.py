@@ -4,16 +4,16 @@ import errno
 import os
 import select
 import socket
-import struct
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from adapters import sockets
+
 _WALKS = 5
 _SO_PEERPIDFD = 77  # <asm-generic/socket.h> of Linux 6.5
-_SOL_LOCAL, _LOCAL_PEERPID = 0, 2  # <sys/un.h> of macOS, which Python does not name
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +49,10 @@ Look = Callable[[int], Seen | None]
 
 def peer_of(connection: socket.socket) -> Peer | None:
     """To be asked as soon as it has connected. None where the kernel does not tell, e.g. across pid namespaces."""
-    try:
-        if sys.platform == "linux":
-            credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-            pid, _uid, _gid = struct.unpack("3i", credentials)
-        else:
-            (pid,) = struct.unpack("i", connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID, struct.calcsize("i")))
-    except OSError:
+    told = sockets.peer_of(connection)
+    if told is None:
         return None
-    if pid <= 0:
-        return None
+    pid, _uid = told
     if sys.platform != "linux":
         return Peer(pid, "")
     process = from_proc(pid)

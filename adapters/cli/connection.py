@@ -5,14 +5,13 @@ import json
 import os
 import select
 import socket
-import sys
 from collections.abc import Mapping
 from typing import Any
 
+from adapters.sockets import address
 from bridge.errors import Code, Refused
 
 MAX_BODY = 4 * 1024 * 1024
-_LONGEST_PATH = 100  # sun_path takes 104 bytes on macOS and 108 on Linux
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -32,19 +31,12 @@ def socket_path(environ: Mapping[str, str]) -> str:
 def connect(path: str) -> socket.socket:
     """Raises `NoBridge`."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    directory = -1
     try:
-        name = path
-        if len(os.fsencode(path)) > _LONGEST_PATH and sys.platform == "linux":
-            directory = os.open(os.path.dirname(path), os.O_PATH | os.O_DIRECTORY)
-            name = f"/proc/self/fd/{directory}/{os.path.basename(path)}"
-        connection.connect(name)
+        with address(path) as name:
+            connection.connect(name)
     except OSError as error:
         connection.close()
         raise NoBridge(f"no bridge answers at {path} ({error.strerror or error})") from None
-    finally:
-        if directory >= 0:
-            os.close(directory)
     return connection
 
 

@@ -1,15 +1,13 @@
 """Where workers keep what outlives them: `run/workers/` of a home, for its owner only."""
 
-import os
 import re
 import socket
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
+from adapters.sockets import address
+
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,200}\Z")
-_LONGEST = 100  # sun_path takes 104 bytes on macOS and 108 on Linux
 JOURNAL = ".journal"
 SOCKET = ".sock"
 
@@ -58,8 +56,8 @@ class Folder:
         self.make()
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            with _short(path) as address:
-                listener.bind(address)
+            with address(str(path)) as short:
+                listener.bind(short)
             path.chmod(0o600)
             listener.listen(8)
         except BaseException:
@@ -73,8 +71,8 @@ class Folder:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.setblocking(False)  # whoever listens and accepts nobody must hold up nothing
         try:
-            with _short(self.path / f"{named(name)}{SOCKET}") as address:
-                connection.connect(address)
+            with address(str(self.path / f"{named(name)}{SOCKET}")) as short:
+                connection.connect(short)
         except BaseException:
             connection.close()
             raise
@@ -91,16 +89,3 @@ class Folder:
             return [path for path in self.path.iterdir() if path.name.endswith(suffix)]
         except OSError:
             return []
-
-
-@contextmanager
-def _short(path: Path) -> Iterator[str]:
-    """A name of `path` that fits into a socket address."""
-    if len(os.fsencode(path)) <= _LONGEST or sys.platform != "linux":
-        yield str(path)
-        return
-    directory = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
-    try:
-        yield f"/proc/self/fd/{directory}/{path.name}"
-    finally:
-        os.close(directory)

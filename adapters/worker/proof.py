@@ -2,11 +2,10 @@
 
 import os
 import socket
-import struct
-import sys
 from dataclasses import dataclass
 
 from adapters.process import ancestors, birth_of
+from adapters.sockets import peer_of
 from bridge.turn import Process
 
 HOPS = 4
@@ -65,12 +64,5 @@ def owns(worker: Process, agent: Process) -> bool:
 def peer_pid(connection: socket.socket) -> int | None:
     """The process at the other end of a unix socket: the one that connected, or the one that listens. None where the
     kernel does not tell, or it is another user's."""
-    try:
-        if sys.platform == "linux":
-            credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-            pid, uid, _gid = struct.unpack("3i", credentials)
-            return pid if uid == os.getuid() and pid > 0 else None
-        told = connection.getsockopt(0, 2, struct.calcsize("i"))  # SOL_LOCAL, LOCAL_PEERPID of <sys/un.h>
-        return int(struct.unpack("i", told)[0])
-    except OSError:
-        return None
+    peer = peer_of(connection)
+    return peer[0] if peer is not None and peer[1] in (None, os.getuid()) else None
