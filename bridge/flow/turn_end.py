@@ -51,6 +51,9 @@ async def end_turn(work: Work, turn: Turn, result: Result, unheard: Set[MessageI
     if current.tools_begun:
         await retire_children(work, turn.session, _RETIRED[state], answered=state is TurnState.COMPLETED)
     leased = [one for one in await work.taken(turn.id) if one.state is State.LEASED]
+    if current.epoch > 1 and current.tools_begun:
+        # An agent that has acted under two bridges has read what it acts on, whatever it asked for again in vain.
+        unheard = unheard - {*current.inputs}
     taken = [replace(one, read_at=None) if one.id in unheard else one for one in leased]
     for message in taken:
         work.step(StepKind.TURN, message, None, turn=turn.id, state=state.value, **_told(result))

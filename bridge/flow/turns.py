@@ -70,10 +70,11 @@ class Turns:
     async def expect(self, turn: Turn) -> None:
         """A turn whose agent was adopted goes on soon: what the agent does until then is of that turn. What it was
         reading may have been on its way when the earlier bridge ended."""
-        read = await self._ledger.surely(lambda work: work.store.read_in(turn.id))
+        everything = await self._ledger.surely(lambda work: work.store.read_in(turn.id))
+        read = [one for one in everything if not one.from_person]  # whose words were in the prompt
         # An answer to a wait that the death cut off has come to nobody, and there is no other that would tell of it.
         beside = [one for one in read if one.id not in turn.inputs]
-        answers = {one.id for one in beside if not one.takes_room and not one.from_person}
+        answers = {one.id for one in beside if not one.takes_room}
         self._unheard.add(turn.id, answers)
         self._unheard.doubt(turn.id, {one.id for one in read} - answers)
         self._expected[turn.session] = turn
