@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 INSTALL_PROJECT := $(PIP) install --quiet --no-deps --no-build-isolation --editable .
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak bench check formatted lint types imports format lock clean
+.PHONY: help demo test agents soak bench check formatted lint types imports format lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -23,6 +23,10 @@ demo: $(READY) ## show a handoff between two agents and back, without any accoun
 
 test: $(READY_DEV) ## run the tests; COVERAGE=yes measures bridge/ and policy/, ARGS=… goes to pytest
 	$(BIN)/python -m pytest -n auto --dist worksteal $(if $(COVERAGE),--cov) $(ARGS)
+
+agents: $(READY_DEV) ## install real agents (3 GB, needs npm) and drive them against providers on loopback; ARGS=…
+	$(BIN)/python -m tests.agents.installed
+	REAL_AGENTS=yes $(BIN)/python -m pytest -n 2 --dist loadfile tests/agents $(ARGS)
 
 soak: $(READY_DEV) ## kills, power cuts, failing stores and simulated ones in numbers; ARGS="kills --minutes 5" runs a part alone
 	$(BIN)/python -m tests.soak $(ARGS)
