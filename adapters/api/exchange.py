@@ -26,6 +26,7 @@ from bridge.views import (
     Send,
     SessionView,
     StatusView,
+    TokenView,
 )
 
 
@@ -111,6 +112,12 @@ class Exchange(Protocol):
     async def resume(self, caller: Caller, session: str) -> ResumedView: ...
 
     async def renew(self, caller: Caller, session: str) -> RenewedView: ...
+
+    async def make_token(self, caller: Caller, session: str, name: str) -> TokenView: ...
+
+    async def tokens_of(self, caller: Caller, session: str) -> list[TokenView]: ...
+
+    async def revoke_token(self, caller: Caller, session: str, name: str) -> TokenView: ...
 
     async def trace(self, caller: Caller, ident: str) -> list[Step]: ...
 
