@@ -136,6 +136,7 @@ class Exchange(Calls):
             agents=agents,
             tokens=self._tokens,
             insight=Insight(ledger, directory, self._turns, self.charter, running),
+            hints=self._hints,
         )
 
     async def start(self, declared: Sequence[Declared]) -> None:
