@@ -1,5 +1,6 @@
 """What the control API asks of the core."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -126,6 +127,8 @@ class Exchange(Protocol):
     async def caller(self, session_name: str | None, *, origin: Origin, bound: SessionId | None) -> Caller: ...
 
     async def turned_away(self, session: SessionId | None, wish: str, refused: Refused) -> None: ...
+
+    def token_ended(self, token: str) -> asyncio.Event: ...
 
     def token_session(self, token: str) -> SessionId | None: ...
 

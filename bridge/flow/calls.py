@@ -13,6 +13,7 @@ from bridge.flow.attempts import record_attempt
 from bridge.flow.children import Children
 from bridge.flow.control import Control
 from bridge.flow.directory import Directory
+from bridge.flow.hints import Hints
 from bridge.flow.insight import Insight
 from bridge.flow.ledger import Ledger
 from bridge.flow.mailbox import Mailbox
@@ -62,6 +63,7 @@ class Calls:
         agents: Agents,
         tokens: Tokens,
         insight: Insight,
+        hints: Hints,
     ) -> None:
         self._ledger = ledger
         self.directory = directory
@@ -77,6 +79,7 @@ class Calls:
         self._agents = agents
         self._tokens = tokens
         self._insight = insight
+        self._hints = hints
 
     # Messages
 
@@ -192,6 +195,10 @@ class Calls:
 
     def agent_session(self, pids: Sequence[int]) -> SessionId | None:
         return self._agents.session_of(pids)
+
+    def changes(self) -> AbstractContextManager[asyncio.Event]:
+        """Set whenever any session has changed. Whoever watches looks then what it may see of it, and clears it."""
+        return self._hints.watch_sessions()
 
     async def sessions(
         self, caller: Caller, active: bool, limit: int = 50, cursor: str | None = None, *, every: bool = False

@@ -24,6 +24,7 @@ from bridge.flow.inbound import Inbound
 from bridge.flow.insight import Insight, Running
 from bridge.flow.ledger import Ledger
 from bridge.flow.mailbox import Mailbox
+from bridge.flow.mentions import Mentions
 from bridge.flow.outbox import Outbox
 from bridge.flow.oversight import Oversight
 from bridge.flow.permissions import Permissions
@@ -118,7 +119,11 @@ class Exchange(Calls):
         commands = Commands(ledger, admission, directory, roster, control, self.oversight, self.charter, questions)
         self.menu = commands.menu()
         self.inbound = Inbound(
-            ledger, self._dispatch, commands, Buttons(ledger, control, questions, approvals, proposals)
+            ledger,
+            self._dispatch,
+            commands,
+            Mentions(ledger, directory),
+            Buttons(ledger, control, questions, approvals, proposals),
         )
         running = Running(pid, version, store_name, clock.now(), health)
         super().__init__(
@@ -136,6 +141,7 @@ class Exchange(Calls):
             agents=agents,
             tokens=self._tokens,
             insight=Insight(ledger, directory, self._turns, self.charter, running),
+            hints=self._hints,
         )
 
     async def start(self, declared: Sequence[Declared]) -> None:

@@ -1,8 +1,8 @@
 """An exchange in memory that keeps what it was told, for tests of the interfaces."""
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -74,6 +74,7 @@ class MemoryExchange:
     abandoned: asyncio.Event = field(default_factory=asyncio.Event)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     fault: Exception | None = None
+    moved: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def send(self, caller: Caller, send: Send) -> Receipt:
         self.callers.append(caller)
@@ -190,6 +191,10 @@ class MemoryExchange:
                 return await self.changed.wait_for(fresh)
         except TimeoutError:
             return []
+
+    @contextmanager
+    def changes(self) -> Iterator[asyncio.Event]:
+        yield self.moved
 
     async def sessions(
         self, caller: Caller, active: bool, limit: int = 50, cursor: str | None = None, *, every: bool = False
