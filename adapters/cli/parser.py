@@ -106,7 +106,8 @@ def build() -> argparse.ArgumentParser:
     trace.add_argument("id", metavar="ID")
 
     _oversight(commands)
-    command("mcp", "the bridge's tools for an agent, over stdin and stdout")
+    mcp = command("mcp", "the bridge's tools for an agent, over stdin and stdout")
+    mcp.add_argument("--agent", metavar="A", help="what the agent is called; else as it calls itself")
     return parser
 
 

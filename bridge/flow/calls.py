@@ -20,6 +20,7 @@ from bridge.flow.roster import Roster
 from bridge.flow.sessions import Sessions
 from bridge.flow.speakers import Speakers
 from bridge.flow.steering import Steering
+from bridge.flow.terminals import Terminals
 from bridge.ids import SHELL, SessionId, address, profile_of, session_id
 from bridge.launching import NO_OPTIONS, Options
 from bridge.message import Origin
@@ -58,6 +59,7 @@ class Calls:
         control: Control,
         agents: Agents,
         insight: Insight,
+        terminals: Terminals,
     ) -> None:
         self._ledger = ledger
         self.directory = directory
@@ -72,6 +74,7 @@ class Calls:
         self.control = control
         self._agents = agents
         self._insight = insight
+        self.terminals = terminals
 
     # Messages
 
@@ -171,14 +174,14 @@ class Calls:
         await record_attempt(self._ledger, tries, wish, refused)
 
     def token_session(self, token: str) -> SessionId | None:
-        return self._agents.session_of_token(token)
+        return self._agents.session_of_token(token) or self.terminals.session_of_token(token)
 
     def tools(self, token: str) -> AbstractContextManager[None]:
         """Whoever serves an agent's tools tells by it how long they are connected."""
         return self._agents.tools(token)
 
     def agent_session(self, pids: Sequence[int]) -> SessionId | None:
-        return self._agents.session_of(pids)
+        return self._agents.session_of(pids) or self.terminals.session_of(pids)
 
     async def sessions(
         self, caller: Caller, active: bool, limit: int = 50, cursor: str | None = None, *, every: bool = False

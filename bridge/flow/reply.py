@@ -101,7 +101,7 @@ class Replies:
         return view
 
     async def ask(self, caller: Caller, send: Send, timeout_s: float) -> AnswerView:
-        """Sends a request and waits for its closing. In a turn that counts as read; a shell says so itself, by
+        """Sends a request and waits for its closing. For an agent that counts as read; a shell says so itself, by
         `read_answer`, once it has shown it. After the time the request stays open and its answer comes as mail.
         Raises `would_deadlock` where the wait of an agent would close a circle; who else waits blocks nobody."""
         asked = address(send.to.strip(), profile_of(caller.session)) or SessionId(send.to)
@@ -110,7 +110,7 @@ class Replies:
             receipt = await self._admission.send(caller, request, circle=circle)
             # Asked before under the same key: there is nothing to refuse, and waiting now would close a circle.
             view = await self.wait(caller, receipt.message_id, 0 if circle else timeout_s)
-        if view.answer is not Answer.OPEN and caller.turn is not None:
+        if view.answer is not Answer.OPEN and caller.bound:
             await self._given(caller, view)
         return view
 
@@ -218,6 +218,9 @@ async def _leave(work: Work, withdrawn: Request) -> None:
     turn = await work.store.live_turn(withdrawn.asker)
     if parent is None or not parent.open or (turn is not None and parent.id in (turn.acts_for, *turn.inputs)):
         return
+    asker = await work.session(withdrawn.asker)
+    if asker is not None and asker.joined is not None:
+        return  # It is at work on it still, or closes it as it stops.
     if not await pending(work, parent.id):
         await close(work, parent, Answer.FAILED, reason="what was asked on its behalf has been withdrawn")
 
