@@ -24,7 +24,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             from adapters.cli.main import main as command  # noqa: PLC0415 - light: answers in a tenth of a second
 
             looks = {f"policy {look}": _policy for look in ("check", "explain", "simulate")}
-            return command(arguments, {"backup": _backup, "doctor": _doctor, **looks})
+            hooks = {f"hook {action}": _hooks for action in ("install", "remove", "status")}
+            return command(arguments, {"backup": _backup, "doctor": _doctor, **looks, **hooks})
 
 
 def _hook(arguments: Sequence[str]) -> int:
@@ -42,6 +43,12 @@ def _hook(arguments: Sequence[str]) -> int:
         return waited(form, thread, lambda *request: bridge.begin(*request).result(), (NoBridge, Dropped))
 
     return hook(arguments, Connection(path, os.environ.get("TIELINE_TOKEN") or None, None).post, wait)
+
+
+def _hooks(options: argparse.Namespace) -> int:
+    from adapters.hooks.command import hooks  # noqa: PLC0415
+
+    return hooks(options, os.environ)
 
 
 def _backup(options: argparse.Namespace) -> int:
