@@ -70,7 +70,7 @@ class Agent:
         return printed
 
     def _rewaken(self, command: str, said: str) -> None:
-        done = subprocess.run(["sh", "-c", command], input=said, capture_output=True, text=True, check=False)
+        done = _run(["sh", "-c", command], said)
         if done.returncode == 2:
             WOKEN.put(done.stderr.strip())
 
@@ -91,6 +91,10 @@ class Agent:
         assert self._server.stdin
         self._server.stdin.write(json.dumps(frame).encode() + b"\n")
         self._server.stdin.flush()
+
+
+def _run(command: list[str], said: str = "") -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(command, input=said, capture_output=True, text=True, check=False)
 
 
 if __name__ == "__main__":
