@@ -6,6 +6,7 @@ from pathlib import Path
 
 from adapters.acp.presets import PRESETS
 from adapters.settings.addresses import Address
+from adapters.settings.commands import COMMAND, driven
 from adapters.settings.home import expanded
 from adapters.settings.model import (
     AgentSettings,
@@ -61,14 +62,20 @@ def _agent(name: str, table: AgentTable) -> AgentSettings:
     preset = PRESETS.get(table.preset or "")
     return AgentSettings(
         name=name,
-        command=tuple(table.command or (preset.command if preset is not None else ())),
+        command=_command(table),
         env=dict(table.env),
         env_pass=tuple(preset.env_pass if table.env_pass is None and preset is not None else table.env_pass or ()),
         peer_text=PeerText(table.peer_text),
         hooks_env=hooks_env(table),
         safe_env=dict(preset.safe_env if table.safe_env is None and preset is not None else table.safe_env or {}),
-        preset=table.preset,
+        preset=table.preset if table.mode != COMMAND else None,
     )
+
+
+def _command(table: AgentTable) -> tuple[str, ...]:
+    if table.mode == COMMAND:
+        return driven(table.model_dump())
+    return tuple(table.command or PRESETS[table.preset or ""].command)
 
 
 def hooks_env(table: AgentTable) -> Mapping[str, str]:

@@ -24,6 +24,7 @@ from bridge.flow.inbound import Inbound
 from bridge.flow.insight import Insight, Running
 from bridge.flow.ledger import Ledger
 from bridge.flow.mailbox import Mailbox
+from bridge.flow.mentions import Mentions
 from bridge.flow.outbox import Outbox
 from bridge.flow.oversight import Oversight
 from bridge.flow.permissions import Permissions
@@ -41,6 +42,7 @@ from bridge.flow.speakers import Speakers
 from bridge.flow.steering import Steering
 from bridge.flow.switch import Switch
 from bridge.flow.timekeeper import Timekeeper
+from bridge.flow.tokens import Tokens
 from bridge.flow.turns import Turns
 from bridge.flow.unheard import Unheard
 from bridge.flow.waits import Waits
@@ -94,6 +96,7 @@ class Exchange(Calls):
         waits, unheard, questions = Waits(), Unheard(), Questions(ledger)
         proposals = Proposals(ledger, confirm=confirm_in_chat)
         agents = Agents(ledger, runtime, self._tasks, tools)
+        self._tokens = Tokens(ledger, self._tasks)
         current = Current(agents)
         self._turns = Turns(ledger, agents, questions, unheard)
         self._recovery = Recovery(ledger, agents, self._turns)
@@ -116,14 +119,18 @@ class Exchange(Calls):
         commands = Commands(ledger, admission, directory, roster, control, self.oversight, self.charter, questions)
         self.menu = commands.menu()
         self.inbound = Inbound(
-            ledger, self._dispatch, commands, Buttons(ledger, control, questions, approvals, proposals)
+            ledger,
+            self._dispatch,
+            commands,
+            Mentions(ledger, directory),
+            Buttons(ledger, control, questions, approvals, proposals),
         )
         running = Running(pid, version, store_name, clock.now(), health)
         super().__init__(
             ledger=ledger,
             directory=directory,
             roster=roster,
-            sessions=Sessions(ledger, roster, control, directory, proposals),
+            sessions=Sessions(ledger, roster, control, directory, proposals, self._tokens),
             speakers=Speakers(ledger, self._turns, profile),
             admission=admission,
             children=Children(ledger, admission, agents),
@@ -132,7 +139,9 @@ class Exchange(Calls):
             steering=steering,
             control=control,
             agents=agents,
+            tokens=self._tokens,
             insight=Insight(ledger, directory, self._turns, self.charter, running),
+            hints=self._hints,
         )
 
     async def start(self, declared: Sequence[Declared]) -> None:
@@ -140,10 +149,11 @@ class Exchange(Calls):
         await retire_left(self._ledger)
         await self._recovery.restart()
         await self.redeclare(declared)
+        await self._tokens.load()
 
     async def begin(self) -> None:
         """Begins to deliver. Agents call back at once, so whatever serves their tools must accept by then."""
-        self._hints.attach(self._dispatch.hint, self._timekeeper.at, self._retirement.begin)
+        self._hints.attach(self._dispatch.hint, self._timekeeper.at, self._retirement.begin, self._tokens.forget)
         self._dispatch.open()
         self._background.append(self._tasks.create_task(self._timekeeper.run()))
         for task in (Retention(self._ledger), Shortage(self._ledger)):
