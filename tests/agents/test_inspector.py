@@ -59,6 +59,7 @@ def _written(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
+@pytest.mark.timeout(600)  # each of its runs is a start of node
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 async def test_the_inspector_lists_and_calls_every_tool(home: Home, transport: str) -> None:  # noqa: F811
     home.extra = '[web]\nlisten = "127.0.0.1:0"'
