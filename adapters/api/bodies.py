@@ -117,6 +117,10 @@ class StopBody(Body):
     everything: bool = Field(False, description="What is queued is cancelled too.")
 
 
+class TokenBody(Body):
+    name: Name
+
+
 class TakeBody(Body):
     session: Name | None = None
 

@@ -1,5 +1,6 @@
 """What the control API asks of the core."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -28,6 +29,7 @@ from bridge.views import (
     Send,
     SessionView,
     StatusView,
+    TokenView,
 )
 
 
@@ -131,6 +133,12 @@ class Exchange(Protocol):
 
     async def renew(self, caller: Caller, session: str) -> RenewedView: ...
 
+    async def make_token(self, caller: Caller, session: str, name: str) -> TokenView: ...
+
+    async def tokens_of(self, caller: Caller, session: str) -> list[TokenView]: ...
+
+    async def revoke_token(self, caller: Caller, session: str, name: str) -> TokenView: ...
+
     async def trace(self, caller: Caller, ident: str) -> list[Step]: ...
 
     async def status(self, caller: Caller) -> StatusView: ...
@@ -138,6 +146,8 @@ class Exchange(Protocol):
     async def caller(self, session_name: str | None, *, origin: Origin, bound: SessionId | None) -> Caller: ...
 
     async def turned_away(self, session: SessionId | None, wish: str, refused: Refused) -> None: ...
+
+    def token_ended(self, token: str) -> asyncio.Event: ...
 
     def token_session(self, token: str) -> SessionId | None: ...
 

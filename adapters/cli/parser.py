@@ -122,7 +122,7 @@ def build() -> argparse.ArgumentParser:
 
 
 def _sessions(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    session = _group("session", "make, stop, resume or renew a session", commands)
+    session = _group("session", "make, stop, resume or renew a session, and tokens for it", commands)
     actions = session.add_subparsers(metavar="ACTION", dest="action", required=True)
     new = _action("new", "make a session", actions)
     new.add_argument("handle", metavar="HANDLE", help="its name for ever: a-z, 0-9 and -")
@@ -137,6 +137,13 @@ def _sessions(commands: "argparse._SubParsersAction[_Parser]") -> None:
     renew = _action("renew", "give it a fresh context, and the settings of now", actions)
     for one in (stop, resume, renew):
         one.add_argument("handle", metavar="HANDLE", help="its handle or id")
+    token = _action("token", "make a token for a client of your own, which is then this session", actions)
+    tokens = _action("tokens", "the tokens that hold, and when each was last used", actions)
+    revoke = _action("revoke", "end a token, and what is open by it", actions)
+    for one in (token, tokens, revoke):
+        one.add_argument("handle", metavar="HANDLE", help="the handle or id of a session without an agent")
+    token.add_argument("--name", metavar="N", default="client", help="to tell it from others (client)")
+    revoke.add_argument("name", metavar="NAME", help="as tieline session tokens lists it")
     stop.add_argument("--all", action="store_true", help="cancel what is queued, too")
 
 

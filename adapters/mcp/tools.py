@@ -18,7 +18,7 @@ A = TypeVar("A", bound=arguments.Arguments)
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[A]):
-    """`reads` tools change nothing outside the bridge, `ends` ones take something back."""
+    """`reads` tools change nothing outside the bridge, `ends` ones take something back, `waits` ones may take long."""
 
     name: str
     description: str
@@ -28,6 +28,7 @@ class Tool(Generic[A]):
     reads: bool = False
     ends: bool = False
     idempotent: bool = False
+    waits: bool = False
 
     def described(self) -> mcp_types.Tool:
         return mcp_types.Tool(
@@ -129,6 +130,7 @@ TOOLS: dict[str, Tool[Any]] = {
             arguments.Ask,
             results.AnswerResult,
             _ask,
+            waits=True,
         ),
         Tool(
             "peer_receive",

@@ -5,6 +5,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from adapters.settings.addresses import Address
+from adapters.settings.commands import COMMAND, driven
 from adapters.settings.home import expanded
 from adapters.settings.model import (
     AgentSettings,
@@ -60,13 +61,19 @@ def _web(listen: Address) -> WebSettings:
 def _agent(name: str, table: AgentTable) -> AgentSettings:
     return AgentSettings(
         name=name,
-        command=tuple(table.command or PRESETS[table.preset or ""]),
+        command=_command(table),
         env=dict(table.env),
         env_pass=tuple(table.env_pass),
         peer_text=PeerText(table.peer_text),
         hooks_env=hooks_env(table),
         safe_env=dict(SAFE_ENV.get(table.preset or "", {}) if table.safe_env is None else table.safe_env),
     )
+
+
+def _command(table: AgentTable) -> tuple[str, ...]:
+    if table.mode == COMMAND:
+        return driven(table.model_dump())
+    return tuple(table.command or PRESETS[table.preset or ""])
 
 
 def hooks_env(table: AgentTable) -> Mapping[str, str]:

@@ -229,6 +229,22 @@ WHERE id = :id AND version = :version;
 -- name: version_of_regime
 SELECT version FROM regimes WHERE id = :id;
 
+-- name: insert_token
+INSERT INTO tokens (id, session, name, digest, by, via, made_at, used_at, revoked_at, revoked_by, version)
+VALUES (
+    :id, :session, :name, :digest, :by, :via, :made_at, :used_at, :revoked_at, :revoked_by, :version + 1
+);
+
+-- name: update_token
+UPDATE tokens
+SET
+    session = :session, name = :name, digest = :digest, by = :by, via = :via, made_at = :made_at, used_at = :used_at,
+    revoked_at = :revoked_at, revoked_by = :revoked_by, version = version + 1
+WHERE id = :id AND version = :version;
+
+-- name: version_of_token
+SELECT version FROM tokens WHERE id = :id;
+
 -- name: insert_key
 INSERT INTO keys (sender, key, body, message)
 VALUES (:sender, :key, :body, :message);

@@ -24,6 +24,7 @@ from bridge.flow.inbound import Inbound
 from bridge.flow.insight import Insight, Running
 from bridge.flow.ledger import Ledger
 from bridge.flow.mailbox import Mailbox
+from bridge.flow.mentions import Mentions
 from bridge.flow.outbox import Outbox
 from bridge.flow.oversight import Oversight
 from bridge.flow.permissions import Permissions
@@ -42,6 +43,7 @@ from bridge.flow.steering import Steering
 from bridge.flow.switch import Switch
 from bridge.flow.terminals import Gone, Terminals, never
 from bridge.flow.timekeeper import Timekeeper
+from bridge.flow.tokens import Tokens
 from bridge.flow.turns import Turns
 from bridge.flow.unheard import Unheard
 from bridge.flow.waits import Waits
@@ -96,6 +98,7 @@ class Exchange(Calls):
         waits, unheard, questions = Waits(), Unheard(), Questions(ledger)
         proposals = Proposals(ledger, confirm=confirm_in_chat)
         agents = Agents(ledger, runtime, self._tasks, tools)
+        self._tokens = Tokens(ledger, self._tasks)
         current = Current(agents)
         terminals = Terminals(ledger, self._hints, agents, self._tasks, profile, gone)
         self._turns = Turns(ledger, agents, questions, unheard)
@@ -119,14 +122,18 @@ class Exchange(Calls):
         commands = Commands(ledger, admission, directory, roster, control, self.oversight, self.charter, questions)
         self.menu = commands.menu()
         self.inbound = Inbound(
-            ledger, self._dispatch, commands, Buttons(ledger, control, questions, approvals, proposals)
+            ledger,
+            self._dispatch,
+            commands,
+            Mentions(ledger, directory),
+            Buttons(ledger, control, questions, approvals, proposals),
         )
         running = Running(pid, version, store_name, clock.now(), health)
         super().__init__(
             ledger=ledger,
             directory=directory,
             roster=roster,
-            sessions=Sessions(ledger, roster, control, directory, proposals),
+            sessions=Sessions(ledger, roster, control, directory, proposals, self._tokens),
             speakers=Speakers(ledger, self._turns, profile),
             admission=admission,
             children=Children(ledger, admission, agents),
@@ -136,7 +143,9 @@ class Exchange(Calls):
             control=control,
             agents=agents,
             terminals=terminals,
+            tokens=self._tokens,
             insight=Insight(ledger, directory, self._turns, self.charter, running),
+            hints=self._hints,
         )
 
     async def start(self, declared: Sequence[Declared]) -> None:
@@ -145,10 +154,11 @@ class Exchange(Calls):
         await self._recovery.restart()
         await self.terminals.restore()
         await self.redeclare(declared)
+        await self._tokens.load()
 
     async def begin(self) -> None:
         """Begins to deliver. Agents call back at once, so whatever serves their tools must accept by then."""
-        self._hints.attach(self._dispatch.hint, self._timekeeper.at, self._retirement.begin)
+        self._hints.attach(self._dispatch.hint, self._timekeeper.at, self._retirement.begin, self._tokens.forget)
         self._dispatch.open()
         self._background.append(self._tasks.create_task(self._timekeeper.run()))
         for task in (Retention(self._ledger), Shortage(self._ledger)):

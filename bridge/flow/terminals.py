@@ -55,6 +55,7 @@ class _Present:
     worked_at: float | None = None
     told: set[MessageId] = field(default_factory=set)
     tokens: set[str] = field(default_factory=set)
+    gone: asyncio.Event = field(default_factory=asyncio.Event)
     hinted: bool = False
     waits: bool = False
     over: bool = False
@@ -135,6 +136,11 @@ class Terminals:
     def session_of_token(self, token: str) -> SessionId | None:
         return self._tokens.get(_digest(token))
 
+    def ended(self, token: str) -> asyncio.Event | None:
+        """Set once the agent of a token is gone; None where nobody here has that token."""
+        session = self._tokens.get(_digest(token))
+        return self._present[session].gone if session is not None else None
+
     def process(self, session: SessionId) -> Process | None:
         """Of the agent that is the session now."""
         present = self._present.get(session)
@@ -183,6 +189,7 @@ class Terminals:
             del self._present[session]
             for digest in present.tokens:
                 self._tokens.pop(digest, None)
+            present.gone.set()
         await self._ledger.surely(partial(_left, ident=session, process=process))
         self._hints.mail(session)
 

@@ -17,6 +17,7 @@ from bridge.post import Button, PostKind, PostState
 from bridge.regime import Regime
 from bridge.request import Answer
 from bridge.session import Busy, Caps, Habits, Joined, Kind, PeerTools, Source, Standby
+from bridge.token import Token
 from bridge.turn import Failure, FailureKind, Process, TurnState, Usage
 from tests.contracts.entities import (
     CAREER,
@@ -33,6 +34,7 @@ from tests.contracts.entities import (
     post,
     request,
     session,
+    token,
     turn,
 )
 
@@ -40,6 +42,11 @@ from tests.contracts.entities import (
 async def _regime(store: Store) -> Regime | None:
     regime = await store.regime()
     return regime if regime.version else None
+
+
+async def _token(store: Store) -> Token | None:
+    held = await store.tokens(DESK)
+    return held[0] if held else None
 
 
 FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
@@ -187,6 +194,7 @@ FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
         approval(subject=Subject.RULES, expires_at=99.5, closed_at=50.5, decided_by="web:1", outcome="accepted"),
         lambda store: store.approval(approval().id),
     ),
+    (token(used_at=20.5), _token),
     (Regime(paused_at=1.5, paused_by="telegram:111", accepted="{}"), _regime),
 ]
 NAMES = [type(entity).__name__ for entity, _ in FULL]

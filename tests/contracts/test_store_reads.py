@@ -28,6 +28,7 @@ from tests.contracts.entities import (
     request,
     session,
     step,
+    token,
     turn,
     update,
     verdict,
@@ -281,6 +282,31 @@ async def test_the_grants_that_hold_are_those_neither_used_nor_revoked_nor_at_th
     )
     assert [one.id for one in await store.live_grants(100.0)] == ["g-2", "g-5", "g-6"]
     assert [one.id for one in await store.grants()] == [f"g-{n}" for n in range(1, 7)]
+
+
+async def test_the_tokens_of_a_session_that_hold_are_found_by_name(store: Store) -> None:
+    await store.commit(
+        Change(
+            puts=[
+                token("k-1", name="phone"),
+                token("k-2", name="editor"),
+                token("k-3", name="old", revoked_at=50.0, revoked_by="shell"),
+                token("k-4", session=CAREER),
+            ]
+        )
+    )
+    assert [one.id for one in await store.tokens(DESK)] == ["k-2", "k-1"]
+    assert [one.id for one in await store.tokens()] == ["k-4", "k-2", "k-1"]
+    assert await store.tokens(FINANCE) == []
+
+
+async def test_no_two_tokens_of_a_session_that_hold_have_one_name(store: Store) -> None:
+    await store.commit(Change(puts=[token("k-1", revoked_at=50.0, revoked_by="shell"), token("k-2")]))
+    for taken in (token("k-3"), token("k-4", name="other", digest=token("k-2").digest)):
+        with pytest.raises(Conflict):
+            await store.commit(Change(puts=[taken]))
+    await store.commit(Change(puts=[token("k-5", session=CAREER)]))
+    assert [one.id for one in await store.tokens()] == ["k-5", "k-2"]
 
 
 async def test_there_is_one_open_approval_about_a_thing(store: Store) -> None:
