@@ -64,8 +64,8 @@ class Calls:
         agents: Agents,
         tokens: Tokens,
         insight: Insight,
-        hints: Hints,
         terminals: Terminals,
+        hints: Hints,
     ) -> None:
         self._ledger = ledger
         self.directory = directory
@@ -81,8 +81,8 @@ class Calls:
         self._agents = agents
         self._tokens = tokens
         self._insight = insight
-        self._hints = hints
         self.terminals = terminals
+        self._hints = hints
 
     # Messages
 
@@ -182,11 +182,8 @@ class Calls:
         await record_attempt(self._ledger, tries, wish, refused)
 
     def token_session(self, token: str) -> SessionId | None:
-        return (
-            self._agents.session_of_token(token)
-            or self._tokens.session_of(token)
-            or self.terminals.session_of_token(token)
-        )
+        running = self._agents.session_of_token(token) or self.terminals.session_of_token(token)
+        return running or self._tokens.session_of(token)
 
     def token_ended(self, token: str) -> asyncio.Event:
         """Set once the token stands for nobody any more: whatever is open by it is to end then."""
@@ -200,8 +197,9 @@ class Calls:
         """Whoever serves an agent's tools tells by it how long they are connected."""
         return self._agents.tools(token)
 
-    def agent_session(self, pids: Sequence[int]) -> SessionId | None:
-        return self._agents.session_of(pids) or self.terminals.session_of(pids)
+    def agent_session(self, pids: Sequence[int], thread: str | None = None) -> SessionId | None:
+        """`thread` is what the caller says of itself: it chooses among agents that share one process only."""
+        return self._agents.session_of(pids) or self.terminals.session_of(pids, thread)
 
     def changes(self) -> AbstractContextManager[asyncio.Event]:
         """Set whenever any session has changed. Whoever watches looks then what it may see of it, and clears it."""

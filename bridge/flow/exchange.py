@@ -142,8 +142,8 @@ class Exchange(Calls):
             steering=steering,
             control=control,
             agents=agents,
-            tokens=self._tokens,
             terminals=terminals,
+            tokens=self._tokens,
             insight=Insight(ledger, directory, self._turns, self.charter, running),
             hints=self._hints,
         )
