@@ -139,6 +139,7 @@ async def end(process: Process, grace_s: float) -> None:
     if not survivors(process):
         return
     signalled(process.pid, signal.SIGTERM)
+    signalled(process.pid, signal.SIGCONT)  # one that was stopped hears nothing before
     try:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace_s):

@@ -42,9 +42,9 @@ class Starting:
 
     async def kill(self) -> None:
         """Ends the worker and whatever it has started, whether or not it has told of it."""
-        await self._link.send({"do": "kill"})
         with suppress(TimeoutError):
             async with asyncio.timeout(_HARD_S):
+                await self._link.send({"do": "kill"})
                 while await self._link.receive() is not None:
                     pass
         self._link.close()
