@@ -239,7 +239,8 @@ class WorkerRuntime:
             # Below both: one of them may be ending in this moment, and what it has left is below neither then.
             for root in (worker, ready.process):
                 if birth_of(root.pid) == root.birth:
-                    listed.note(self._folder, launch.session, processes.apart(root.pid, ready.process.pid))
+                    apart = await asyncio.to_thread(processes.apart, root.pid, ready.process.pid)
+                    listed.note(self._folder, launch.session, apart)
             await ended(worker, ready.process)
             self._folder.forget(name)
 

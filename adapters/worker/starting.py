@@ -49,7 +49,8 @@ class Starting:
                     pass
         self._link.close()
         # What it has not told of yet is a child of it; nothing else is by now.
-        unborn = children(self._worker.pid) if birth_of(self._worker.pid) == self._worker.birth else []
+        lives = birth_of(self._worker.pid) == self._worker.birth
+        unborn = await asyncio.to_thread(children, self._worker.pid) if lives else []
         await ended(self._worker, self._agent, *unborn)
 
     async def _know(self, agent: Process, born: Callable[[Process], Awaitable[None]]) -> None:
