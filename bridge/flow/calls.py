@@ -13,6 +13,7 @@ from bridge.flow.attempts import record_attempt
 from bridge.flow.children import Children
 from bridge.flow.control import Control
 from bridge.flow.directory import Directory
+from bridge.flow.hints import Hints
 from bridge.flow.insight import Insight
 from bridge.flow.ledger import Ledger
 from bridge.flow.mailbox import Mailbox
@@ -21,6 +22,7 @@ from bridge.flow.roster import Roster
 from bridge.flow.sessions import Sessions
 from bridge.flow.speakers import Speakers
 from bridge.flow.steering import Steering
+from bridge.flow.terminals import Terminals
 from bridge.flow.tokens import Tokens
 from bridge.ids import SHELL, SessionId, address, profile_of, session_id
 from bridge.launching import NO_OPTIONS, Options
@@ -62,6 +64,8 @@ class Calls:
         agents: Agents,
         tokens: Tokens,
         insight: Insight,
+        terminals: Terminals,
+        hints: Hints,
     ) -> None:
         self._ledger = ledger
         self.directory = directory
@@ -77,6 +81,8 @@ class Calls:
         self._agents = agents
         self._tokens = tokens
         self._insight = insight
+        self.terminals = terminals
+        self._hints = hints
 
     # Messages
 
@@ -176,11 +182,12 @@ class Calls:
         await record_attempt(self._ledger, tries, wish, refused)
 
     def token_session(self, token: str) -> SessionId | None:
-        return self._agents.session_of_token(token) or self._tokens.session_of(token)
+        running = self._agents.session_of_token(token) or self.terminals.session_of_token(token)
+        return running or self._tokens.session_of(token)
 
     def token_ended(self, token: str) -> asyncio.Event:
         """Set once the token stands for nobody any more: whatever is open by it is to end then."""
-        event = self._tokens.ended(token) or self._agents.ended(token)
+        event = self._tokens.ended(token) or self._agents.ended(token) or self.terminals.ended(token)
         if event is None:
             event = asyncio.Event()
             event.set()
@@ -190,8 +197,13 @@ class Calls:
         """Whoever serves an agent's tools tells by it how long they are connected."""
         return self._agents.tools(token)
 
-    def agent_session(self, pids: Sequence[int]) -> SessionId | None:
-        return self._agents.session_of(pids)
+    def agent_session(self, pids: Sequence[int], thread: str | None = None) -> SessionId | None:
+        """`thread` is what the caller says of itself: it chooses among agents that share one process only."""
+        return self._agents.session_of(pids) or self.terminals.session_of(pids, thread)
+
+    def changes(self) -> AbstractContextManager[asyncio.Event]:
+        """Set whenever any session has changed. Whoever watches looks then what it may see of it, and clears it."""
+        return self._hints.watch_sessions()
 
     async def sessions(
         self, caller: Caller, active: bool, limit: int = 50, cursor: str | None = None, *, every: bool = False

@@ -53,6 +53,14 @@ class Hints:
     def outbox(self) -> None:
         self._set("outbox")
 
+    def sessions(self) -> None:
+        self._set("sessions")
+
+    @contextmanager
+    def watch_sessions(self) -> Iterator[asyncio.Event]:
+        with self._watch("sessions") as event:
+            yield event
+
     @contextmanager
     def watch_mail(self, session: SessionId) -> Iterator[asyncio.Event]:
         with self._watch(("mail", session)) as event:

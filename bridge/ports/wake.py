@@ -28,6 +28,10 @@ class Wake(Protocol):
         """The capability token of that digest holds no more: what is open by it is to be ended."""
         ...
 
+    def sessions(self) -> None:
+        """A session has changed, or begun or ended a turn."""
+        ...
+
     def outbox(self) -> None:
         """There are posts to deliver."""
         ...

@@ -194,7 +194,10 @@ async def test_who_may_not_is_refused_leaves_everything_as_it_was_and_is_in_the_
         assert record.at == on.clock.now()
 
 
-@pytest.mark.parametrize("text", [text for text in COMMANDS.values() if text is not None])
+MENTIONS = ("@career hello", "@session:default/career hello", "@Career: hello")
+
+
+@pytest.mark.parametrize("text", [*MENTIONS, *(text for text in COMMANDS.values() if text is not None)])
 async def test_a_command_of_somebody_who_may_not_is_refused_and_recorded(text: str) -> None:
     async with stage(session("career"), session("stranger"), rules=STRANGERS) as on:
         before = await state_of(on)

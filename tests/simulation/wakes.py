@@ -35,6 +35,10 @@ class UnsureWake:
     def revoked(self, digest: str) -> None:
         self._wake.revoked(digest)
 
+    def sessions(self) -> None:
+        for _ in range(self._times()):
+            self._wake.sessions()
+
     def outbox(self) -> None:
         for _ in range(self._times()):
             self._wake.outbox()

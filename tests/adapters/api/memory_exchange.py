@@ -1,8 +1,8 @@
 """An exchange in memory that keeps what it was told, for tests of the interfaces."""
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -44,6 +44,7 @@ class MemoryExchange:
     """
 
     oversight: Any = None
+    terminals: Any = None
     kinds: dict[SessionId, Kind] = field(
         default_factory=lambda: {
             BUILD: Kind.SHELL,
@@ -74,6 +75,7 @@ class MemoryExchange:
     abandoned: asyncio.Event = field(default_factory=asyncio.Event)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     fault: Exception | None = None
+    moved: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def send(self, caller: Caller, send: Send) -> Receipt:
         self.callers.append(caller)
@@ -191,6 +193,10 @@ class MemoryExchange:
         except TimeoutError:
             return []
 
+    @contextmanager
+    def changes(self) -> Iterator[asyncio.Event]:
+        yield self.moved
+
     async def sessions(
         self, caller: Caller, active: bool, limit: int = 50, cursor: str | None = None, *, every: bool = False
     ) -> tuple[list[SessionView], str | None]:
@@ -286,7 +292,7 @@ class MemoryExchange:
     def token_session(self, token: str) -> SessionId | None:
         return self.tokens.get(token)
 
-    def agent_session(self, pids: Sequence[int]) -> SessionId | None:
+    def agent_session(self, pids: Sequence[int], thread: str | None = None) -> SessionId | None:
         return next((self.agents[pid] for pid in pids if pid in self.agents), None)
 
     def step(self, kind: StepKind, **detail: object) -> None:
