@@ -216,6 +216,7 @@ def _runtime(settings: Settings, environ: Mapping[str, str], clock: SystemClock)
             embed=agent.peer_text is PeerText.EMBED,
             hooks_env=agent.hooks_env,
             safe_env=agent.safe_env,
+            preset=agent.preset,
         )
         for name, agent in settings.agents.items()
     }

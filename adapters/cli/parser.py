@@ -70,7 +70,8 @@ def build() -> argparse.ArgumentParser:
 
     backup = command("backup", "copy the store, whole, while the bridge runs or not")
     backup.add_argument("path", metavar="PATH", nargs="?", help="a new file, or a folder (else backups/ in the home)")
-    command("doctor", "whether all is well, and what to do where it is not")
+    doctor = command("doctor", "whether all is well, and what to do where it is not")
+    doctor.add_argument("--agents", action="store_true", help="start each agent that is there, and tell what it can do")
 
     status = command("status", "whether the bridge runs, and what waits in it")
     status.add_argument("--wait", type=seconds, default=0, metavar="S", help="wait so long until it accepts")

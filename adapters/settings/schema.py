@@ -14,10 +14,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from adapters.acp.presets import PRESETS
 from adapters.settings.addresses import Address, listening, place_problem
 from adapters.settings.commands import COMMAND
 from adapters.settings.model import PeerText
-from adapters.settings.presets import PRESETS
 from adapters.settings.problems import choice
 from adapters.settings.sources import EnvironmentText
 from bridge.decision import Effect, Verb
@@ -211,7 +211,7 @@ class AgentTable(Table):
     mode: Annotated[str, AfterValidator(_mode)] = "acp"
     peer_text: Annotated[str, _one_of("way", PeerText)] = PeerText.PULL
     env: dict[Variable, str] = {}
-    env_pass: Annotated[list[Variable], BeforeValidator(_listed)] = []
+    env_pass: Annotated[list[Variable], BeforeValidator(_listed)] | None = None
     hooks_env: dict[Variable, str] | None = None
     safe_env: dict[Variable, str] | None = None
     resume: Annotated[list[Text], Field(min_length=1)] | None = None

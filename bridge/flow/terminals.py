@@ -6,7 +6,6 @@ where mail waits, and never a text.
 """
 
 import asyncio
-import hashlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -26,6 +25,7 @@ from bridge.quiet import kept_until
 from bridge.request import Answer
 from bridge.session import Busy, Joined, Kind, Session, Source
 from bridge.terminal import Happening, Joining, Told, candidates, takes
+from bridge.token import digest_of
 from bridge.trace import StepKind
 from bridge.turn import Process
 
@@ -57,10 +57,10 @@ class _Present:
     worked_at: float | None = None
     told: set[MessageId] = field(default_factory=set)
     tokens: set[str] = field(default_factory=set)
-    gone: asyncio.Event = field(default_factory=asyncio.Event)
     hinted: bool = False
     waits: bool = False
     over: bool = False
+    gone: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Terminals:
@@ -112,8 +112,8 @@ class Terminals:
 
     def _new_token(self, session: SessionId, present: _Present) -> str:
         token = f"{self._ledger.randomness.getrandbits(256):064x}"
-        present.tokens.add(_digest(token))
-        self._tokens[_digest(token)] = session
+        present.tokens.add(digest_of(token))
+        self._tokens[digest_of(token)] = session
         return token
 
     async def _joined(self, work: Work, joining: Joining) -> SessionId:
@@ -162,11 +162,11 @@ class Terminals:
         return next((known[pid] for pid in pids if pid in known), None)
 
     def session_of_token(self, token: str) -> SessionId | None:
-        return self._tokens.get(_digest(token))
+        return self._tokens.get(digest_of(token))
 
     def ended(self, token: str) -> asyncio.Event | None:
-        """Set once the agent of a token is gone; None where nobody here has that token."""
-        session = self._tokens.get(_digest(token))
+        """Set once the token ends with its agent. None where there is no such token."""
+        session = self.session_of_token(token)
         return self._present[session].gone if session is not None else None
 
     def process(self, session: SessionId) -> Process | None:
@@ -217,9 +217,9 @@ class Terminals:
         present = self._present.get(session)
         if present is not None and present.process == process:
             del self._present[session]
+            present.gone.set()
             for digest in present.tokens:
                 self._tokens.pop(digest, None)
-            present.gone.set()
         await self._ledger.surely(partial(_left, ident=session, process=process))
         self._hints.mail(session)
 
@@ -367,7 +367,3 @@ async def _left(work: Work, ident: SessionId, process: Process) -> None:
     for message in await work.queue(ident):
         if message.woken_at is not None:
             work.put(replace(message, woken_at=None))
-
-
-def _digest(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
