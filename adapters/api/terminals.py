@@ -77,11 +77,11 @@ async def _joining(exchange: Exchange, channel: Channel, body: JoinBody) -> tupl
     if channel.token is not None or channel.peer is None:
         raise _no_agent("only an agent that a person has started in a terminal joins as a session")
     lineage, descent = await asyncio.to_thread(looked_at, channel.peer, channel.descent_of)
+    if descent is not Descent.FREE:
+        raise _no_agent("what an agent has started is no session of its own")
     found = await asyncio.to_thread(_above, lineage)
     if found is None:
         raise _no_agent("nobody can tell which agent has started this program")
-    if descent is not Descent.FREE:
-        raise _no_agent("what an agent has started is no session of its own")
     agent, terminal, cwd = found
     if body.client in HOSTED and HOSTED[body.client] in await asyncio.to_thread(_command, agent.pid):
         if not exchange.terminals.hosts(agent) and not await asyncio.to_thread(_in_terminal, lineage.pids):

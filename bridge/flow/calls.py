@@ -64,8 +64,8 @@ class Calls:
         agents: Agents,
         tokens: Tokens,
         insight: Insight,
-        terminals: Terminals,
         hints: Hints,
+        terminals: Terminals,
     ) -> None:
         self._ledger = ledger
         self.directory = directory
@@ -81,8 +81,8 @@ class Calls:
         self._agents = agents
         self._tokens = tokens
         self._insight = insight
-        self.terminals = terminals
         self._hints = hints
+        self.terminals = terminals
 
     # Messages
 
@@ -182,8 +182,11 @@ class Calls:
         await record_attempt(self._ledger, tries, wish, refused)
 
     def token_session(self, token: str) -> SessionId | None:
-        running = self._agents.session_of_token(token) or self.terminals.session_of_token(token)
-        return running or self._tokens.session_of(token)
+        return (
+            self._agents.session_of_token(token)
+            or self._tokens.session_of(token)
+            or self.terminals.session_of_token(token)
+        )
 
     def token_ended(self, token: str) -> asyncio.Event:
         """Set once the token stands for nobody any more: whatever is open by it is to end then."""

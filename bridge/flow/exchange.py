@@ -142,8 +142,8 @@ class Exchange(Calls):
             steering=steering,
             control=control,
             agents=agents,
-            terminals=terminals,
             tokens=self._tokens,
+            terminals=terminals,
             insight=Insight(ledger, directory, self._turns, self.charter, running),
             hints=self._hints,
         )

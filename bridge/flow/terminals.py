@@ -165,8 +165,8 @@ class Terminals:
         return self._tokens.get(digest_of(token))
 
     def ended(self, token: str) -> asyncio.Event | None:
-        """Set once the agent of a token is gone; None where nobody here has that token."""
-        session = self._tokens.get(digest_of(token))
+        """Set once the token ends with its agent. None where there is no such token."""
+        session = self.session_of_token(token)
         return self._present[session].gone if session is not None else None
 
     def process(self, session: SessionId) -> Process | None:
@@ -217,9 +217,9 @@ class Terminals:
         present = self._present.get(session)
         if present is not None and present.process == process:
             del self._present[session]
+            present.gone.set()
             for digest in present.tokens:
                 self._tokens.pop(digest, None)
-            present.gone.set()
         await self._ledger.surely(partial(_left, ident=session, process=process))
         self._hints.mail(session)
 

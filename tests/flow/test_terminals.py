@@ -18,11 +18,11 @@ from bridge.views import Send
 from tests.fakes.runtime import FakeAgent
 from tests.flow.stage import Stage, ident, rule, session, stage
 
-LAPTOP = Declared(ident("laptop"), "Laptop", Kind.TERMINAL, cwd="/home/olga/laptop")
+LAPTOP = Declared(ident("laptop"), "Laptop", Kind.TERMINAL, cwd="/srv/olga/laptop")
 DESK, HELPER = session("desk", agent=None), session("helper", agent=None)
 
 
-def joining(pid: int = 4711, cwd: str = "/home/olga/work", wish: str | None = None) -> Joining:
+def joining(pid: int = 4711, cwd: str = "/srv/olga/work", wish: str | None = None) -> Joining:
     return Joining(Process(pid, f"birth of {pid}"), "claude-code", cwd, wish)
 
 
@@ -41,10 +41,10 @@ async def mail(on: Stage, to: str, text: str = "hello", **more: object) -> str:
 
 async def test_it_is_named_by_its_wish_its_directory_in_the_file_or_directory_and_client() -> None:
     async with stage(LAPTOP, DESK) as on:
-        assert (await joined(on, 10, cwd="/home/olga/laptop")).session == "default/laptop"
+        assert (await joined(on, 10, cwd="/srv/olga/laptop")).session == "default/laptop"
         assert (await joined(on, 20)).session == "default/work-claude-code"
         assert (await joined(on, 30)).session == "default/work-claude-code-2"
-        assert (await joined(on, 40, cwd="/home/olga/laptop")).session == "default/laptop-claude-code"
+        assert (await joined(on, 40, cwd="/srv/olga/laptop")).session == "default/laptop-claude-code"
         assert (await joined(on, 50, wish="special")).session == "default/special"
         assert (await joined(on, 60, cwd="/srv/work")).session == "default/work-claude-code-3"  # of another directory
         assert (await joined(on, 70, wish="desk")).session == "default/desk-2"  # a shell's session is no terminal's
@@ -237,7 +237,7 @@ async def test_agents_that_share_a_process_are_told_apart_by_their_threads() -> 
     host = Process(500, "birth of 500")
 
     async def server(on: Stage, pid: int) -> SessionId:
-        agent = Joining(Process(pid, f"birth of {pid}"), "codex", "/home/olga/work", host=host)
+        agent = Joining(Process(pid, f"birth of {pid}"), "codex", "/srv/olga/work", host=host)
         return (await on.exchange.terminals.join([pid, 500, 7], agent))[0]
 
     async with stage(DESK) as on:
@@ -269,7 +269,7 @@ async def test_a_person_or_a_shell_is_told_nothing() -> None:
 @pytest.mark.parametrize(
     ("cwd", "client", "handle"),
     [
-        ("/home/olga/My Work (2)", "gemini-cli-mcp-client", "my-work-2-gemini"),
+        ("/srv/olga/My Work (2)", "gemini-cli-mcp-client", "my-work-2-gemini"),
         ("/", "Claude Code", "claude-code"),
         ("/ü", "…", "terminal"),
     ],

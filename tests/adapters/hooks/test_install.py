@@ -27,8 +27,8 @@ BEFORE = {
     "gemini": {
         ".gemini/settings.json": (
             '{\n    // mine\n    "ui": {"theme": "Default"}, // and\n    "hooks": {\n        "AfterTool": [ /* own */\n'
-            '            {"matcher": "*", "hooks": [{"type": "command", "command": "true"}]},\n        ],\n    },\n'
-            '    "mcpServers": { "other": { "command": "true" } },\n}\n'
+            '            {"matcher": "*", "hooks": [{"type": "command", "command": "true"}]}\n        ]\n    },\n'
+            '    "mcpServers": { "other": { "command": "true" } }\n}\n'
         )
     },
     "opencode": {
