@@ -111,6 +111,15 @@ def test_presets_that_are_not_installed_are_listed_and_agents_of_the_settings_mi
     assert (own["level"], own["text"]) == ("warn", "own: there is no my-agent")
 
 
+def test_a_command_that_is_run_once_a_turn_is_not_started(home: Path, examine: Doctor) -> None:
+    file = home.parent / "bin" / "say"
+    file.write_text(f"#!/bin/sh\ntouch {home.parent}/ran\n")
+    file.chmod(0o755)
+    (found,) = about(examine('[agents.own]\nmode = "command"\npeer_text = "embed"\ncommand = ["say"]\n'), "own")
+    assert (found["level"], found["text"]) == ("ok", f"own: {file} is run once a turn")
+    assert not (home.parent / "ran").exists()
+
+
 def test_what_env_pass_names_in_vain_is_told(home: Path, examine: Doctor) -> None:
     stand_in(home, "my-agent")
     settings = '[agents.own]\ncommand = ["my-agent"]\nenv_pass = ["HOUSE_KEY", "OTHER"]\n'
