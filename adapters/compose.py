@@ -16,6 +16,7 @@ from adapters.acp import AgentSpec, Orders, Times
 from adapters.api.server import ControlServer
 from adapters.api.web import WebServer
 from adapters.mcp import server as mcp
+from adapters.process import exited
 from adapters.settings.guarded import Guarded
 from adapters.settings.home import BALLAST, DATABASE, SETTINGS_FILE
 from adapters.settings.load import again
@@ -90,6 +91,7 @@ async def bridge(
             limits=settings.limits,
             tools={"TIELINE_HOME": str(settings.home)},
             confirm_in_chat=settings.confirm_in_chat,
+            gone=exited,
             health=telegram.health if telegram is not None else lambda: None,
         )
 

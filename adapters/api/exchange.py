@@ -12,7 +12,9 @@ from bridge.grant import Scope
 from bridge.ids import SessionId
 from bridge.launching import Options
 from bridge.message import Origin
+from bridge.terminal import Happening, Joining, Told
 from bridge.trace import Step
+from bridge.turn import Process
 from bridge.views import (
     AnswerView,
     DecidedView,
@@ -66,11 +68,28 @@ class Oversight(Protocol):
     async def audit(self, caller: Caller, before: str | None, limit: int) -> tuple[list[Verdict | Act], str | None]: ...
 
 
+class Terminals(Protocol):
+    """The agents in persons' terminals. `Told.ended` where the caller is none."""
+
+    async def join(self, pids: Sequence[int], joining: Joining) -> tuple[SessionId, str]: ...
+
+    def process(self, session: SessionId) -> Process | None: ...
+
+    def token(self, caller: Caller) -> str: ...
+
+    async def happened(self, caller: Caller, happening: Happening) -> Told: ...
+
+    async def wait(self, caller: Caller) -> Told: ...
+
+
 class Exchange(Protocol):
     """Every method raises `Refused` for what it does not admit. Waits end when their caller is cancelled."""
 
     @property
     def oversight(self) -> Oversight: ...
+
+    @property
+    def terminals(self) -> Terminals: ...
 
     async def send(self, caller: Caller, send: Send) -> Receipt: ...
 

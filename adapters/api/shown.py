@@ -298,3 +298,20 @@ class ErrorDetail(Shown):
 
 class ErrorShown(Shown):
     error: ErrorDetail
+
+
+class JoinedShown(Shown):
+    session: str
+    token: str
+
+
+class TerminalShown(Shown):
+    session: str | None
+    agent: int | None = Field(description="The process of the agent.")
+
+
+class ToldShown(Shown):
+    """`notice` is a fixed text for the agent. `ended`: the caller is no agent in a terminal, or is it no more."""
+
+    notice: str | None
+    ended: bool

@@ -107,7 +107,18 @@ def build() -> argparse.ArgumentParser:
     trace.add_argument("id", metavar="ID")
 
     _oversight(commands)
-    command("mcp", "the bridge's tools for an agent, over stdin and stdout")
+    hook = _group("hook", "let the agents in your own terminals hear of mail", commands)
+    actions = hook.add_subparsers(metavar="ACTION", dest="action", required=True)
+    for name, summary in (
+        ("install", "add the tools and hooks to an agent of yours, beside what it has"),
+        ("remove", "take them out again, without a trace"),
+    ):
+        _action(name, summary, actions).add_argument(
+            "agent", metavar="AGENT", help="claude-code, codex, gemini, opencode or hermes"
+        )
+    _action("status", "for which agents they are installed", actions)
+    mcp = command("mcp", "the bridge's tools for an agent, over stdin and stdout")
+    mcp.add_argument("--agent", metavar="A", help="what the agent is called; else as it calls itself")
     return parser
 
 

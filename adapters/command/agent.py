@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _METHOD_NOT_FOUND, _INVALID_PARAMS, _INTERNAL_ERROR, _NOT_FOUND = -32601, -32602, -32603, -32002
 _CANNOT_BE_RUN = (126, 127)
+_SCARCE = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT)
 _NEW = "new-"
 _FORGOTTEN = "(It did not know the earlier context any more, and has begun a new one.)\n\n"
 _HERE = {"tieline": {"command": True}}
@@ -141,13 +142,14 @@ class CommandAgent:
     def _ran(self, run: Run, prompt: str, call: str) -> "tuple[Output, int]":
         output = Output(self._template, self._say, self._think)
         try:
-            with tempfile.TemporaryDirectory(prefix="tieline-command-") as folder:
+            # What the command has left running may still write there.
+            with tempfile.TemporaryDirectory(prefix="tieline-command-", ignore_cleanup_errors=True) as folder:
                 command, given = self._template.filled(
                     prompt=prompt, session=self._session, mcp_config=self._mcp_config(folder)
                 )
                 code = run.run(command, given, self._cwd, output)
         except OSError as error:
-            raise _not_run(self._template.command[0], error) from None
+            raise _not_run(self._template.command[0], self._cwd, error) from None
         except ValueError:
             raise Failed(_INTERNAL_ERROR, "a prompt with a NUL cannot be an argument: leave {prompt} out") from None
         status = "failed" if code else "completed"
@@ -209,8 +211,10 @@ def _texts(blocks: "list[dict[str, Any]]") -> "list[str]":
     return [block["resource"]["text"] if block["type"] == "resource" else block["text"] for block in blocks]
 
 
-def _not_run(command: str, error: OSError) -> Failed:
+def _not_run(command: str, cwd: str, error: OSError) -> Failed:
     if error.errno == errno.E2BIG:
         return Failed(_INTERNAL_ERROR, "the prompt is too long for an argument: without {prompt} it goes to stdin")
-    kind = "capacity" if error.errno in (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM) else "config"
+    if error.filename == cwd:
+        return Failed(_INTERNAL_ERROR, f"the working directory {cwd} cannot be entered: {error.strerror}", "config")
+    kind = "capacity" if error.errno in _SCARCE else "config"
     return Failed(_INTERNAL_ERROR, f"the command {command!r} cannot be run: {error.strerror}", kind)

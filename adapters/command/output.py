@@ -70,12 +70,15 @@ class Output:
         self.last = ""
         self._say = say
         self._think = think
+        self._over = False
         self._json = template.output == "json"
         self._text = Path(template.text) if template.text else None
         self._path = Path(template.session) if self._json and template.session else None
         self._pattern = re.compile(template.session) if not self._json and template.session else None
 
     def line(self, line: str) -> None:
+        if self._over:
+            return
         if self._json:
             self._object(line)
         elif not self._tells_session(plain := _ESCAPES.sub("", line)):
@@ -85,7 +88,12 @@ class Output:
 
     def aside(self, line: str) -> None:
         """A line of stderr: some commands tell there which context it is."""
-        self._tells_session(_ESCAPES.sub("", line))
+        if not self._over:
+            self._tells_session(_ESCAPES.sub("", line))
+
+    def close(self) -> None:
+        """Its command has ended. What processes that it has left behind write there later is of no prompt."""
+        self._over = True
 
     def end(self) -> None:
         """Of several texts in objects the last one is what it has said."""

@@ -59,6 +59,7 @@ class Run:
         self._signal(signal.SIGKILL)
         for thread in hearing:
             thread.join(_END_S)
+        output.close()
         return code
 
     def cancel(self) -> None:

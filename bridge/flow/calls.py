@@ -22,6 +22,7 @@ from bridge.flow.roster import Roster
 from bridge.flow.sessions import Sessions
 from bridge.flow.speakers import Speakers
 from bridge.flow.steering import Steering
+from bridge.flow.terminals import Terminals
 from bridge.flow.tokens import Tokens
 from bridge.ids import SHELL, SessionId, address, profile_of, session_id
 from bridge.launching import NO_OPTIONS, Options
@@ -64,6 +65,7 @@ class Calls:
         tokens: Tokens,
         insight: Insight,
         hints: Hints,
+        terminals: Terminals,
     ) -> None:
         self._ledger = ledger
         self.directory = directory
@@ -80,6 +82,7 @@ class Calls:
         self._tokens = tokens
         self._insight = insight
         self._hints = hints
+        self.terminals = terminals
 
     # Messages
 
@@ -179,11 +182,15 @@ class Calls:
         await record_attempt(self._ledger, tries, wish, refused)
 
     def token_session(self, token: str) -> SessionId | None:
-        return self._agents.session_of_token(token) or self._tokens.session_of(token)
+        return (
+            self._agents.session_of_token(token)
+            or self._tokens.session_of(token)
+            or self.terminals.session_of_token(token)
+        )
 
     def token_ended(self, token: str) -> asyncio.Event:
         """Set once the token stands for nobody any more: whatever is open by it is to end then."""
-        event = self._tokens.ended(token) or self._agents.ended(token)
+        event = self._tokens.ended(token) or self._agents.ended(token) or self.terminals.ended(token)
         if event is None:
             event = asyncio.Event()
             event.set()
@@ -194,7 +201,7 @@ class Calls:
         return self._agents.tools(token)
 
     def agent_session(self, pids: Sequence[int]) -> SessionId | None:
-        return self._agents.session_of(pids)
+        return self._agents.session_of(pids) or self.terminals.session_of(pids)
 
     def changes(self) -> AbstractContextManager[asyncio.Event]:
         """Set whenever any session has changed. Whoever watches looks then what it may see of it, and clears it."""

@@ -41,6 +41,7 @@ from bridge.flow.shortage import Shortage
 from bridge.flow.speakers import Speakers
 from bridge.flow.steering import Steering
 from bridge.flow.switch import Switch
+from bridge.flow.terminals import Gone, Terminals, never
 from bridge.flow.timekeeper import Timekeeper
 from bridge.flow.tokens import Tokens
 from bridge.flow.turns import Turns
@@ -66,7 +67,7 @@ class Exchange(Calls):
     `node` is the name under which this bridge holds leases, the same after a restart, and of one bridge at a time.
     `tools` is the environment of the agents' tool server, beside the token of each. `health` is what the
     status shows of the chat, or None where none is configured. With `confirm_in_chat`, what a shell would widen waits
-    for an operator's word in a chat.
+    for an operator's word in a chat. `gone` tells when the process of an agent in a person's terminal has ended.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Exchange(Calls):
         node: NodeId = LOCAL,
         health: Callable[[], Mapping[str, object] | None] = lambda: None,
         confirm_in_chat: bool = True,
+        gone: Gone = never,
     ) -> None:
         self._chats = chats
         self._hints = Hints()
@@ -98,6 +100,7 @@ class Exchange(Calls):
         agents = Agents(ledger, runtime, self._tasks, tools)
         self._tokens = Tokens(ledger, self._tasks)
         current = Current(agents)
+        terminals = Terminals(ledger, self._hints, agents, self._tasks, profile, gone)
         self._turns = Turns(ledger, agents, questions, unheard)
         self._recovery = Recovery(ledger, agents, self._turns)
         self._dispatch = Dispatch(ledger, self._turns, self._recovery, self._tasks)
@@ -105,7 +108,7 @@ class Exchange(Calls):
         self._outbox = Outbox(ledger, self._hints)
         governance = Governance(ledger, policy)
         admission = Admission(ledger, governance, self._dispatch)
-        directory = Directory(ledger, governance, agents, current, profile)
+        directory = Directory(ledger, governance, agents, current, profile, terminals)
         roster = Roster(ledger, agents, current, profile)
         control = Control(ledger, self._turns, self._recovery, agents, current, self._tasks)
         self._retirement = Retirement(self._turns, control, agents, self._tasks)
@@ -140,6 +143,7 @@ class Exchange(Calls):
             control=control,
             agents=agents,
             tokens=self._tokens,
+            terminals=terminals,
             insight=Insight(ledger, directory, self._turns, self.charter, running),
             hints=self._hints,
         )
@@ -148,6 +152,7 @@ class Exchange(Calls):
         """Recovers what an earlier bridge left, and brings the sessions to what the file says."""
         await retire_left(self._ledger)
         await self._recovery.restart()
+        await self.terminals.restore()
         await self.redeclare(declared)
         await self._tokens.load()
 
@@ -187,6 +192,7 @@ class Exchange(Calls):
             await self._dispatch.close(0)
             await self._agents.close()
         finally:
+            self.terminals.close()
             for task in self._background:
                 task.cancel()
             await self._tasks.__aexit__(kind, error, trace)

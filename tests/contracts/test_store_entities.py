@@ -16,7 +16,7 @@ from bridge.ports.store import Change, Entity, Store
 from bridge.post import Button, PostKind, PostState
 from bridge.regime import Regime
 from bridge.request import Answer
-from bridge.session import Busy, Caps, Habits, Kind, PeerTools, Source, Standby
+from bridge.session import Busy, Caps, Habits, Joined, Kind, PeerTools, Source, Standby
 from bridge.token import Token
 from bridge.turn import Failure, FailureKind, Process, TurnState, Usage
 from tests.contracts.entities import (
@@ -75,6 +75,8 @@ FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
             paused="no login",
             closed_at=7.5,
             last_seen=6.25,
+            joined=Joined(Process(4711, "12345 boot"), "claude-code"),
+            prompted_at=6.125,
             frozen=Frozen(
                 Options(
                     model="opus",

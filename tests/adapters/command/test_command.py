@@ -1,6 +1,7 @@
 """An agent without ACP: a command a turn, through the same runtime as all others."""
 
 import asyncio
+import errno
 import os
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from adapters.acp import AgentSpec
+from adapters.command.agent import _not_run
 from adapters.process import birth_of
 from adapters.settings.commands import driven
 from bridge.ports.runtime import Agent, Context, Prompt, Result, StartFailed, Text, Thought, ToolBegun
@@ -201,3 +203,38 @@ async def test_a_command_that_is_not_there_is_a_wrong_setting(bench: Bench, desk
         await desk.start(command=["no-such-command"])
     assert caught.value.failure.kind is FailureKind.CONFIG
     assert "The command 'no-such-command' was not found." in caught.value.failure.detail
+
+
+LEAVES_ONE_BEHIND = """
+if [ -z "$1" ]; then
+    setsid sh -c 'touch apart; while [ ! -e go ]; do sleep 0.02; done; echo late; echo context: ctx-9; touch gone' &
+    while [ ! -e apart ]; do sleep 0.02; done; echo one; echo context: ctx-1
+else
+    touch go; while [ ! -e gone ]; do sleep 0.02; done; echo two
+fi
+"""
+
+
+async def test_what_a_process_that_was_left_behind_says_later_is_in_no_other_answer(bench: Bench, desk: Desk) -> None:
+    command = ["sh", "-c", LEAVES_ONE_BEHIND, "sh"]
+    agent = await desk.start(command=command, resume=[*command, "{session}"], session=r"context: (\S+)")
+    assert (await bench.say(agent, "hello")).final == "one"
+    assert (await bench.say(agent, "again")).final == "two"
+    assert agent.alias == "ctx-1"
+
+
+async def test_a_directory_that_is_gone_is_named_and_the_command_is_not_blamed(bench: Bench, desk: Desk) -> None:
+    agent = await desk.start()
+    assert (await bench.say(agent, "hello")).failure is None
+    bench.cwd.rmdir()
+    failure = (await bench.say(agent, "again")).failure
+    assert failure
+    assert failure.kind is FailureKind.CONFIG
+    assert str(bench.cwd) in failure.detail
+    assert CLI[0] not in failure.detail
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EAGAIN])
+def test_what_is_scarce_for_now_needs_no_people(number: int) -> None:
+    failed = _not_run("cli", "/srv", OSError(number, os.strerror(number)))
+    assert failed.kind == "capacity"
