@@ -89,7 +89,7 @@ async def _examined(known: _Known, environ: Mapping[str, str], start_s: float) -
     data |= {"can": can.to_json() if can is not None else None}
     how = preset.login.how if preset is not None and preset.login is not None else "log in as its own manual says"
     lacks = _lacks_login(preset, environment(known.spec, environ))
-    if probe.failure is not None and probe.failure.kind is FailureKind.AUTH:
+    if probe.failure is not None and can is not None and probe.failure.kind in (FailureKind.AUTH, FailureKind.CONFIG):
         yield warn("agents", f"{label}: it wants a login ({probe.failure.detail})", f"To log in, {how}.", data)
     elif probe.failure is not None:
         yield warn("agents", f"{label}: it does not start: {probe.failure.detail}", known.install, data)

@@ -23,7 +23,7 @@ async def test_each_agent_is_found_started_and_told_of(home: Home) -> None:
         "preset gemini: it wants a login",
         "preset codex: it wants a login",
         "preset claude-code: no login of it is found",
-        "preset hermes: no login of it is found",
+        "preset hermes: it wants a login",
         "preset opencode: OpenCode",
         "preset goose: not installed",
     ):

@@ -76,7 +76,11 @@ def test_an_agent_without_a_login_is_told_where_it_was_looked_for(home: Path, ex
     assert codex["level"] == "warn"
     assert "wants a login" in codex["text"]
     assert "codex login" in codex["remedy"]
+    stand_in(home, "hermes-acp", {"on": "session/new", "script": "fail No LLM provider configured."})
     found = examine(ANTHROPIC_API_KEY="k")
+    (hermes,) = about(found, "preset hermes")
+    assert "wants a login (No LLM provider" in hermes["text"]
+    assert "hermes setup" in hermes["remedy"]
     assert not any("no login" in one["text"] for one in about(found, "preset claude-code"))
 
 
