@@ -42,7 +42,8 @@ def _hook(arguments: Sequence[str]) -> int:
         bridge = Connection(path, token, None)
         return waited(form, thread, lambda *request: bridge.begin(*request).result(), (NoBridge, Dropped))
 
-    return hook(arguments, Connection(path, os.environ.get("TIELINE_TOKEN") or None, None).post, wait)
+    token = os.environ.get("TIELINE_TOKEN") or None
+    return hook(arguments, lambda thread: Connection(path, token, None, thread).post, wait)
 
 
 def _hooks(options: argparse.Namespace) -> int:

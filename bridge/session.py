@@ -98,10 +98,12 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The agent in a person's terminal that a session is now: its process, and what it is called."""
+    """The agent in a person's terminal that a session is now: its process, and what it is called. Where one process is
+    the `host` of several agents, that of its tool server stands for each."""
 
     process: Process
     client: str
+    host: Process | None = None
 
 
 @quick

@@ -19,12 +19,13 @@ _ENDINGS = ("-mcp-client", "-client", "-mcp", "-cli")
 @dataclass(frozen=True, slots=True)
 class Joining:
     """An agent that would like to be a session. `agent` is its process, as the kernel tells; `client` what it is
-    called, `cwd` where it works, `wish` the session that its environment names."""
+    called, `cwd` where it works, `wish` the session that its environment names, `host` as in `Joined`."""
 
     agent: Process
     client: str
     cwd: str
     wish: str | None = None
+    host: Process | None = None
 
 
 class Happening(StrEnum):

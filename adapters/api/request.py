@@ -28,8 +28,9 @@ def _channel(request: Request) -> Channel:
         name = request.headers.get("x-tieline-session", "").encode("latin-1").decode() or None
     except UnicodeDecodeError:
         raise Refused(Code.INVALID_REQUEST, "the header X-Tieline-Session is not UTF-8") from None
+    thread = request.headers.get("x-tieline-thread") or None
     state, wish = request.app.state, f"{request.method} {request.url.path}"
-    return Channel(token.strip() or None, getattr(request.state, "peer", None), name, state.descent_of, wish)
+    return Channel(token.strip() or None, getattr(request.state, "peer", None), name, state.descent_of, wish, thread)
 
 
 ExchangeOf = Annotated[Exchange, Depends(_exchange)]

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request
 
 from adapters import process
 from adapters.api.bodies import EventBody, JoinBody
+from adapters.api.exchange import Exchange
 from adapters.api.processes import Lineage, from_proc
 from adapters.api.request import CallerOf, ChannelOf, ExchangeOf, while_connected
 from adapters.api.shown import ErrorShown, JoinedShown, TerminalShown, ToldShown
@@ -23,6 +24,9 @@ router = APIRouter(prefix="/v1/terminal", responses={"4XX": {"model": ErrorShown
 BETWEEN = (b"mcp_stdio_watchdog",)
 """Programs that an agent puts between itself and its servers, as a part of their command line."""
 
+HOSTED = {"codex": b"app-server"}
+"""Agents of which several may share one process, which has no terminal, and what its command line says."""
+
 SHELLS = frozenset(
     "bash csh dash fish init ksh login screen sh sshd su sudo systemd tcsh tmuxserver tmux zsh".split()  # noqa: SIM905
 )
@@ -33,9 +37,9 @@ SHELLS = frozenset(
 async def join(exchange: ExchangeOf, channel: ChannelOf, body: JoinBody) -> JoinedShown:
     """Makes the agent that has started the caller a session, until it ends. Who it is, the kernel tells."""
     try:
-        pids, agent, cwd = await _agent(channel)
+        pids, joining = await _joining(exchange, channel, body)
         # An agent that the bridge runs, or that another one has started, is told so before anything else.
-        session, token = await exchange.terminals.join(pids, Joining(agent, body.client, cwd or body.cwd, body.session))
+        session, token = await exchange.terminals.join(pids, joining)
     except Refused as refused:
         await exchange.turned_away(None, channel.wish, refused)
         raise
@@ -67,21 +71,31 @@ async def wait(exchange: ExchangeOf, by: CallerOf, request: Request) -> ToldShow
     return ToldShown.model_validate(await while_connected(request, exchange.terminals.wait(by)))
 
 
-async def _agent(channel: Channel) -> tuple[tuple[int, ...], Process, str | None]:
-    """The caller with its ancestors, the agent among them that has started it, and where that works, as far as the
-    kernel tells. Raises `Refused` for whatever no person has started in a terminal."""
+async def _joining(exchange: Exchange, channel: Channel, body: JoinBody) -> tuple[tuple[int, ...], Joining]:
+    """The caller with its ancestors, and the agent among them that has started it. Raises `Refused` for whatever no
+    person has started in a terminal."""
     if channel.token is not None or channel.peer is None:
         raise _no_agent("only an agent that a person has started in a terminal joins as a session")
     lineage, descent = await asyncio.to_thread(looked_at, channel.peer, channel.descent_of)
+    if descent is not Descent.FREE:
+        raise _no_agent("what an agent has started is no session of its own")
     found = await asyncio.to_thread(_above, lineage)
     if found is None:
         raise _no_agent("nobody can tell which agent has started this program")
     agent, terminal, cwd = found
-    if descent is not Descent.FREE:
-        raise _no_agent("what an agent has started is no session of its own")
+    if body.client in HOSTED and HOSTED[body.client] in await asyncio.to_thread(_command, agent.pid):
+        if not exchange.terminals.hosts(agent) and not await asyncio.to_thread(_in_terminal, lineage.pids):
+            raise _no_agent("the process that has started this program comes of no terminal")
+        server = Process(lineage.pids[0], process.birth_of(lineage.pids[0]) or "")
+        return lineage.pids, Joining(server, body.client, body.cwd, body.session, host=agent)
     if not terminal:
         raise _no_agent("the agent that has started this program has no terminal")
-    return lineage.pids, agent, cwd
+    return lineage.pids, Joining(agent, body.client, cwd or body.cwd, body.session)
+
+
+def _in_terminal(pids: tuple[int, ...]) -> bool:
+    """Whether a host comes of a terminal: of the first agent, which has started it."""
+    return any(seen is not None and seen.terminal for seen in map(from_proc, pids[1:]))
 
 
 def _no_agent(reason: str) -> Refused:

@@ -23,13 +23,15 @@ def of_none(pids: Sequence[int]) -> Descent:
 @dataclass(frozen=True, slots=True)
 class Channel:
     """How a request came in. `peer` is the process that connected, where the kernel tells, `name` the session that the
-    caller would like to speak as, and `wish` what it would like to do."""
+    caller would like to speak as, and `wish` what it would like to do. `thread` is what it says it
+    is of, among agents that share one process."""
 
     token: str | None
     peer: Peer | None
     name: str | None
     descent_of: DescentOf = of_none
     wish: str = ""
+    thread: str | None = None
 
 
 async def caller(exchange: Exchange, channel: Channel) -> Caller:
@@ -60,7 +62,10 @@ async def caller(exchange: Exchange, channel: Channel) -> Caller:
             remedy="Stay until the answer is there.",
         )
         raise await _turned_away(exchange, channel, None, refused)
-    session = exchange.agent_session(process.pids)
+    try:
+        session = exchange.agent_session(process.pids, channel.thread)
+    except Refused as ambiguous:
+        raise await _turned_away(exchange, channel, None, ambiguous) from None
     if session is not None:
         return await _agent(exchange, channel, session)
     if descent is Descent.LEFT:

@@ -89,9 +89,11 @@ class Pending:
 
 
 class Connection:
-    """Speaks to the bridge as `session`, where that is given, and with the capability token, if there is one."""
+    """Speaks to the bridge as `session`, where that is given, and with the capability token, if there is one. `thread`
+    tells agents that share one process apart."""
 
-    def __init__(self, path: str, token: str | None, session: str | None) -> None:
+    def __init__(self, path: str, token: str | None, session: str | None, thread: str | None = None) -> None:
+        self._thread = thread
         self._path = path
         self._token = token
         self._session = session
@@ -112,6 +114,8 @@ class Connection:
             head.append(b"Authorization: Bearer " + _header(self._token))
         if self._session:
             head.append(b"X-Tieline-Session: " + _header(self._session))
+        if self._thread:
+            head.append(b"X-Tieline-Thread: " + _header(self._thread))
         if body is not None:
             head += [b"Content-Type: application/json", b"Content-Length: %d" % len(content)]
         connection = connect(self._path)

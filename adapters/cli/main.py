@@ -90,4 +90,4 @@ def _run(arguments: Sequence[str], local: Local) -> int:
     if command is None:
         raise UsageError(f"{options.command} is not a command of a running bridge", parser.prog)
     speaker = getattr(options, "session", None) or os.environ.get("TIELINE_SESSION") or None
-    return command(Connection(path, token, speaker), options)
+    return command(Connection(path, token, speaker, os.environ.get("CODEX_THREAD_ID")), options)

@@ -9,7 +9,8 @@ from adapters.hooks.ground import Ground, read
 
 AGENT = "claude-code"
 _PLUGIN = "tieline@tieline"
-_WAITS_S = 30 * 86_400
+_WAITS_S = 20 * 86_400
+"""In milliseconds it still fits into the timers of the agent."""
 _LEFT = ("enabledPlugins", "extraKnownMarketplaces")
 _DESCRIPTION = "Mail between agents' sessions, by the Tieline bridge on this machine."
 

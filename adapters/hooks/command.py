@@ -35,6 +35,7 @@ def hooks(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         what = "Add this to it yourself" if options.action == "install" else "Do this yourself"
         return _refused(options, str(error), f"{what}: {error.what}", _CONFIG)
     except (NoAgent, OSError) as error:
+        ground.undo()
         return _refused(options, str(error), "Set it right, and say the same again.", _FAILED)
     changed = bool(ground.changed or ground.ran)
     done = {"install": "installed", "remove": "removed"}[options.action] if changed else "unchanged"

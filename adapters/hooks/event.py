@@ -25,7 +25,7 @@ Wait = Callable[[Format, str, str | None], int]
 """Waits for mail: for an agent of that format, its own session, and with a token where there is one."""
 
 
-def hook(arguments: Sequence[str], post: Post, wait: Wait) -> int:
+def hook(arguments: Sequence[str], posting: Callable[[str | None], Post], wait: Wait) -> int:
     """Returns the exit code, which is 0 but for a waiter of an agent that is woken by another."""
     event, agent = _told(arguments)
     form = FORMATS.get(agent)
@@ -39,6 +39,7 @@ def hook(arguments: Sequence[str], post: Post, wait: Wait) -> int:
     signal.alarm(BOUND_S)
     try:
         given = _given()
+        post = posting(_thread(form, given) if form.detached else None)
         told = post("/v1/terminal/events", {"event": _happened(event, given)})
         if form.detached and event == "stop" and not told["notice"] and not told["ended"]:
             _begin_waiting(agent, _thread(form, given), post)

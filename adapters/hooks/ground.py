@@ -36,6 +36,7 @@ class Ground:
         self.variables = {"TIELINE_HOME": str(self.own)} if own else {}
         self.tieline = list(tieline)
         self.changed: list[str] = []
+        self._before: dict[Path, str | None] = {}
         self.ran: list[list[str]] = []
 
     def folder(self, variable: str, *default: str) -> Path:
@@ -76,6 +77,7 @@ class Ground:
         if read(path) == text:
             return
         path = path.resolve()
+        self._before.setdefault(path, read(path))
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -88,6 +90,14 @@ class Ground:
             Path(name).unlink(missing_ok=True)
             raise
         self.changed.append(str(path))
+
+    def undo(self) -> None:
+        """What was written is as it was before: the agent's own command has failed."""
+        for path, text in self._before.items():
+            if text is None:
+                path.unlink(missing_ok=True)
+            else:
+                path.write_text(text, encoding="utf-8", newline="")
 
     def remove(self, path: Path) -> None:
         if path.is_dir() and not path.is_symlink():
@@ -126,7 +136,7 @@ class Ground:
             elif same and before is not None:
                 self.write(path, before)
         record.unlink(missing_ok=True)
-        for folder in (record.parent, record.parent.parent):
+        for folder in (record.parent, record.parent.parent, self.own):
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
 

@@ -18,11 +18,12 @@ def install(ground: Ground) -> list[str]:
         if (text := read(path)) is not None and _mcp(text) is None:
             raise ByHand(path, "it is no JSON", json.dumps({"mcp": {"tieline": _wanted(ground)}}, indent=2))
     ground.keep(AGENT, *configs)
-    ground.write(_plugin(ground), _text(ground))
     if _server(ground) != _wanted(ground):
         _take_server(ground)
         variables = [word for name, value in ground.variables.items() for word in ("--env", f"{name}={value}")]
         ground.run("opencode", "mcp", "add", "tieline", *variables, "--", *ground.tieline, "mcp", "--agent", AGENT)
+    # Last, for with plugins beside it each of its commands would look for their packages first.
+    ground.write(_plugin(ground), _text(ground))
     if not ground.changed and not ground.ran:
         return []
     return ["Start opencode again where it runs: a plugin is there from the next start on."]

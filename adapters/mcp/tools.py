@@ -35,7 +35,7 @@ class Tool(Generic[A]):
             name=self.name,
             description=self.description,
             input_schema=_untitled(self.arguments.model_json_schema()),
-            output_schema=_untitled(self.result.model_json_schema(mode="serialization")),
+            output_schema=_or_refused(_untitled(self.result.model_json_schema(mode="serialization"))),
             annotations=mcp_types.ToolAnnotations(
                 read_only_hint=self.reads,
                 destructive_hint=self.ends,
@@ -47,6 +47,29 @@ class Tool(Generic[A]):
     async def call(self, exchange: Exchange, caller: Caller, given: dict[str, Any]) -> results.Result:
         """Raises `ValidationError` for wrong arguments, and `Refused`."""
         return await self.run(exchange, caller, self.arguments.model_validate(given))
+
+
+def _or_refused(schema: dict[str, Any]) -> dict[str, Any]:
+    """A refusal is a result of every tool: some clients hold error results to the schema as well, and would tell their
+    agent of nothing but the difference."""
+    part = {"type": "string"}
+    refusal = {
+        "type": "object",
+        "properties": {
+            "code": part,
+            "reason": part,
+            "rule": {"anyOf": [part, {"type": "null"}]},
+            "remedy": part,
+        },
+        "required": ["code", "reason", "rule", "remedy"],
+    }
+    required = schema.pop("required", [])
+    beside = {"mail_waits": part, "error": refusal}
+    return {
+        **schema,
+        "properties": {**schema["properties"], **beside},
+        "anyOf": [{"required": required}, {"required": ["error"]}],
+    }
 
 
 def _untitled(schema: Any) -> Any:

@@ -126,6 +126,8 @@ def _plain(hint: Any) -> _Part | None:
 
         def made(values: Any) -> Any:
             """What an older Tieline did not write has its default."""
+            if optional and values is None:
+                return None
             given = {name: of[name] for name in of if name in values or name not in newer}
             return make(**{name: read(values[name]) for name, read in given.items()})
 

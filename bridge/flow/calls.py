@@ -200,8 +200,9 @@ class Calls:
         """Whoever serves an agent's tools tells by it how long they are connected."""
         return self._agents.tools(token)
 
-    def agent_session(self, pids: Sequence[int]) -> SessionId | None:
-        return self._agents.session_of(pids) or self.terminals.session_of(pids)
+    def agent_session(self, pids: Sequence[int], thread: str | None = None) -> SessionId | None:
+        """`thread` is what the caller says of itself: it chooses among agents that share one process only."""
+        return self._agents.session_of(pids) or self.terminals.session_of(pids, thread)
 
     def changes(self) -> AbstractContextManager[asyncio.Event]:
         """Set whenever any session has changed. Whoever watches looks then what it may see of it, and clears it."""

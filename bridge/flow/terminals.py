@@ -49,9 +49,11 @@ async def never(process: Process) -> None:
 class _Present:
     """`worked_at` is when a hook told last that it works, None while it is idle. `told` is the mail that its agent was
     told of beside its work. `hinted`: a hook between tool calls has been heard. `over`: its conversation
-    has ended, though its process lives."""
+    has ended, though its process lives. `thread` is what its host calls it, once its hooks have told."""
 
     process: Process
+    host: Process | None = None
+    thread: str | None = None
     worked_at: float | None = None
     told: set[MessageId] = field(default_factory=set)
     tokens: set[str] = field(default_factory=set)
@@ -73,13 +75,14 @@ class Terminals:
         self._gone = gone
         self._present: dict[SessionId, _Present] = {}
         self._tokens: dict[str, SessionId] = {}
+        self._hosts: set[Process] = set()
         self._watching: set[asyncio.Task[None]] = set()
 
     async def restore(self) -> None:
         """Knows again who was there under the bridge before this one."""
         for session in await self._ledger.store.sessions():
             if session.joined is not None and profile_of(session.id) == self._profile:
-                self._register(session.id, session.joined.process)
+                self._register(session.id, session.joined.process, session.joined.host)
 
     def close(self) -> None:
         for task in self._watching:
@@ -96,7 +99,7 @@ class Terminals:
                 "this agent is run by the bridge, which has given it its tools",
                 remedy="Nothing is to be done: it has the tools of the server that the bridge started for it.",
             )
-        above = self.session_of(pids)
+        above = self._nearest(pids)
         if above is not None and self._present[above].process != joining.agent:
             raise Refused(
                 Code.NOT_PERMITTED,
@@ -104,7 +107,7 @@ class Terminals:
                 remedy="Start it in a terminal of yours.",
             )
         ident = above if above is not None else await self._ledger.do(lambda work: self._joined(work, joining))
-        present = self._register(ident, joining.agent)
+        present = self._register(ident, joining.agent, joining.host)
         return ident, self._new_token(ident, present)
 
     def _new_token(self, session: SessionId, present: _Present) -> str:
@@ -123,13 +126,38 @@ class Terminals:
             new = Session(
                 ident, ident.partition("/")[2], Kind.TERMINAL, Source.RUNTIME, created_at=work.now, cwd=joining.cwd
             )
-            joined = Joined(joining.agent, joining.client[:80])
+            joined = Joined(joining.agent, joining.client[:80], joining.host)
             work.put(replace(known or new, joined=joined, prompted_at=None, last_seen=work.now))
             return ident
         raise AssertionError("there is always one more")
 
-    def session_of(self, pids: Sequence[int]) -> SessionId | None:
-        """The session of the nearest agent among a process and its ancestors."""
+    def session_of(self, pids: Sequence[int], thread: str | None = None) -> SessionId | None:
+        """The session of the nearest agent among a process and its ancestors. Below a host of several it is the one of
+        that `thread`, or the only one that has none yet. Raises `Refused` where nobody can tell which it is."""
+        nearest = self._nearest(pids)
+        hosted = {one: of for one, of in self._present.items() if of.host is not None and of.host.pid in pids}
+        if nearest is not None or not hosted:
+            return nearest
+        found = [one for one, of in hosted.items() if of.thread == thread and thread is not None]
+        if not found and thread is None:
+            found = list(hosted)
+        elif not found:
+            found = [one for one, of in hosted.items() if of.thread is None]
+        if len(found) != 1:
+            raise Refused(
+                Code.NOT_PERMITTED,
+                "several agents share the process that has started this, and nobody can tell which of them it was",
+                remedy="Use the agent's own tools.",
+            )
+        if thread is not None:
+            hosted[found[0]].thread = thread
+        return found[0]
+
+    def hosts(self, process: Process) -> bool:
+        """Whether it has been seen, below a person's terminal, to be the host of an agent."""
+        return process in self._hosts
+
+    def _nearest(self, pids: Sequence[int]) -> SessionId | None:
         known = {present.process.pid: session for session, present in self._present.items()}
         return next((known[pid] for pid in pids if pid in known), None)
 
@@ -172,11 +200,13 @@ class Terminals:
             return Busy.STEER
         return Busy.QUEUE
 
-    def _register(self, session: SessionId, process: Process) -> _Present:
+    def _register(self, session: SessionId, process: Process, host: Process | None) -> _Present:
+        if host is not None:
+            self._hosts.add(host)
         known = self._present.get(session)
         if known is not None and known.process == process:
             return known
-        present = self._present[session] = _Present(process)
+        present = self._present[session] = _Present(process, host)
         watch = self._tasks.create_task(self._watch(session, process))
         self._watching.add(watch)
         watch.add_done_callback(self._watching.discard)

@@ -75,7 +75,7 @@ FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
             paused="no login",
             closed_at=7.5,
             last_seen=6.25,
-            joined=Joined(Process(4711, "12345 boot"), "claude-code"),
+            joined=Joined(Process(4711, "12345 boot"), "codex", host=Process(4700, "12300 boot")),
             prompted_at=6.125,
             frozen=Frozen(
                 Options(

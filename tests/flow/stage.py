@@ -13,6 +13,7 @@ from bridge.caller import Caller
 from bridge.decision import Effect, Verb
 from bridge.errors import Refused
 from bridge.flow.exchange import LOCAL, Exchange
+from bridge.flow.terminals import Gone, never
 from bridge.ids import MessageId, NodeId, Place, SessionId
 from bridge.limits import Limits
 from bridge.message import Intent, Message, Origin
@@ -206,6 +207,7 @@ async def stage(
     node: str = LOCAL,
     seed: int = 7,
     confirm_in_chat: bool = True,
+    gone: Gone = never,
 ) -> AsyncIterator[Stage]:
     """Without `rules` everybody may do everything. Give the same store again to act a restart, and another `node`
     to act a second bridge."""
@@ -229,6 +231,7 @@ async def stage(
         tools={},
         node=NodeId(node),
         confirm_in_chat=confirm_in_chat,
+        gone=gone,
     )
     async with exchange:
         await exchange.start(sessions)

@@ -17,6 +17,7 @@ from bridge.decision import Verb, Verdict
 from bridge.errors import Code, Refused
 from bridge.flow.exchange import Exchange
 from bridge.flow.oversight import Oversight
+from bridge.flow.terminals import Terminals
 from bridge.grant import Scope
 from bridge.message import Origin
 from bridge.ports.chat import Pressed
@@ -101,6 +102,10 @@ HARMLESS = {
     "Exchange.receive": "takes no name: it reads the caller's own mail",
     "Exchange.sessions": "shows what the caller may discover",
     "Exchange.status": "counts what the caller may discover",
+    "Terminals.restore": "the bridge's own",
+    "Terminals.join": "takes no caller: who it is the kernel says (test_terminals.py here and in tests/acceptance)",
+    "Terminals.happened": "takes no name: it tells a session of its own mail",
+    "Terminals.wait": "takes no name: it waits for a session's own mail",
     "Exchange.turned_away": "records who was refused before it came to any of these",
 }
 
@@ -125,6 +130,11 @@ ROUTES = {
     "POST /v1/inbox/wait": "Exchange.wait_inbox",
     "POST /v1/ack": "Exchange.ack",
     "GET /v1/traces/{ident}": "Exchange.trace",
+    "GET /v1/terminal": "Terminals.happened",
+    "POST /v1/terminal/events": "Terminals.happened",
+    "POST /v1/terminal/join": "Terminals.join",
+    "POST /v1/terminal/token": "Terminals.wait",
+    "POST /v1/terminal/wait": "Terminals.wait",
     "GET /v1/approvals": "Oversight.approvals",
     "POST /v1/approvals/{message_id}": "Oversight.approve",
     "GET /v1/grants": "Oversight.grants",
@@ -219,7 +229,7 @@ def test_every_method_of_the_core_is_tried_or_said_to_be_harmless() -> None:
     tried = {path.split(" ")[0] for path in ATTEMPTS} | HARMLESS.keys()
     there = {
         f"{kind.__name__}.{name}"
-        for kind in (Exchange, Oversight)
+        for kind in (Exchange, Oversight, Terminals)
         for name, method in inspect.getmembers(kind, inspect.iscoroutinefunction)
         if not name.startswith("_")
     }

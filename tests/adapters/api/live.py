@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.api.server import ControlServer, ServeMcp
+from adapters.api.who import DescentOf, of_none
 from tests.adapters.api.memory_exchange import MemoryExchange
 
 
@@ -17,9 +18,13 @@ def socket_of(home: Path) -> Path:
 
 @asynccontextmanager
 async def serving(
-    exchange: MemoryExchange, home: Path, mcp: ServeMcp | None = None, look_s: float = 5
+    exchange: MemoryExchange,
+    home: Path,
+    mcp: ServeMcp | None = None,
+    look_s: float = 5,
+    descent_of: DescentOf = of_none,
 ) -> AsyncIterator[ControlServer]:
-    server = ControlServer(exchange, socket_of(home), mcp, look_s)
+    server = ControlServer(exchange, socket_of(home), mcp, look_s, descent_of)
     async with asyncio.TaskGroup() as group:
         group.create_task(server.serve())
         await server.accepting.wait()

@@ -292,7 +292,7 @@ class MemoryExchange:
     def token_session(self, token: str) -> SessionId | None:
         return self.tokens.get(token)
 
-    def agent_session(self, pids: Sequence[int]) -> SessionId | None:
+    def agent_session(self, pids: Sequence[int], thread: str | None = None) -> SessionId | None:
         return next((self.agents[pid] for pid in pids if pid in self.agents), None)
 
     def step(self, kind: StepKind, **detail: object) -> None:

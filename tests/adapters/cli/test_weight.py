@@ -21,7 +21,8 @@ HEAVY = {
 
 
 def test_the_commands_load_nothing_heavy() -> None:
-    program = "import sys; before = set(sys.modules); import adapters.cli.main, adapters.cli.pipe; "
+    program = "import sys; before = set(sys.modules); import adapters.cli.main, adapters.cli.pipe, "
+    program += "adapters.main, adapters.hooks.event, adapters.hooks.waiter; "
     program += "print(*set(sys.modules) - before)"
     loaded = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert HEAVY.isdisjoint(loaded.stdout.split())

@@ -26,12 +26,16 @@ BEFORE = {
     },
     "gemini": {
         ".gemini/settings.json": (
-            '{\n    // mine\n    "theme": "x", // and\n    "hooks": {\n        "AfterTool": [ /* own */\n'
-            '            {"matcher": "*", "hooks": [{"type": "command", "command": "true"}]},\n        ],\n    },\n'
-            '    "mcpServers": { "other": { "command": "true" } },\n}\n'
+            '{\n    // mine\n    "ui": {"theme": "Default"}, // and\n    "hooks": {\n        "AfterTool": [ /* own */\n'
+            '            {"matcher": "*", "hooks": [{"type": "command", "command": "true"}]}\n        ]\n    },\n'
+            '    "mcpServers": { "other": { "command": "true" } }\n}\n'
         )
     },
-    "opencode": {".config/opencode/opencode.jsonc": '{\n    // mine\n    "mcp": { "other": {"type": "local"} },\n}\n'},
+    "opencode": {
+        ".config/opencode/opencode.jsonc": (
+            '{\n    // mine\n    "mcp": { "other": {"type": "local", "command": ["true"], "enabled": false} },\n}\n'
+        )
+    },
     "hermes": {
         ".hermes/config.yaml": (
             "# mine\nmodel:\n  default: x # y\nplugins:\n  # on\n  enabled:\n    - foo # bar\n"
@@ -142,10 +146,10 @@ def test_what_a_person_has_changed_meanwhile_stays(person: Path) -> None:
     filled(person, BEFORE["gemini"])
     path = person / ".gemini" / "settings.json"
     AGENTS["gemini"].install(ground(person))
-    path.write_text(path.read_text().replace('"theme": "x"', '"theme": "y"'))
+    path.write_text(path.read_text().replace('"theme": "Default"', '"theme": "Other"'))
     AGENTS["gemini"].remove(ground(person))
     now = parsed(path.read_text()).value
-    assert now == {**parsed(BEFORE["gemini"][".gemini/settings.json"]).value, "theme": "y"}
+    assert now == {**parsed(BEFORE["gemini"][".gemini/settings.json"]).value, "ui": {"theme": "Other"}}
     assert "// mine" in path.read_text()
 
 
@@ -172,6 +176,17 @@ def test_what_cannot_be_merged_safely_is_left_alone_and_said(person: Path, agent
 def test_without_the_agents_own_command_it_says_so(person: Path) -> None:
     with pytest.raises(NoAgent, match="claude is not on your PATH"):
         AGENTS["claude-code"].install(Ground({"HOME": str(person), "PATH": "/nowhere"}, TIELINE))
+
+
+def test_where_its_own_command_fails_nothing_has_been_changed(person: Path) -> None:
+    filled(person, BEFORE["gemini"])
+    (person.parent / "bin" / "gemini").write_text("#!/bin/sh\necho no such luck >&2\nexit 1\n")
+    environ = ground(person).environ
+    command = [sys.executable, "-P", "-m", "adapters.main", "hook", "install", "gemini", "--json"]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 70
+    assert "no such luck" in json.loads(done.stdout)["error"]["reason"]
+    assert {name: (person / name).read_text() for name in BEFORE["gemini"]} == BEFORE["gemini"]
 
 
 def test_the_command_says_what_it_did_and_what_a_person_must_confirm(person: Path) -> None:
