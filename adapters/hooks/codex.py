@@ -20,7 +20,7 @@ _EVENTS = {
 def install(ground: Ground) -> list[str]:
     hooks = _folder(ground) / "hooks.json"
     ground.keep(AGENT, hooks, _folder(ground) / "config.toml")
-    merge(ground, hooks, hooks_of(ground, AGENT, _EVENTS, 10), AGENT)
+    merge(ground, hooks, hooks_of(ground, AGENT, _EVENTS, 10, farewell=3), AGENT)
     if _server(ground) != _wanted(ground):
         variables = [word for name, value in ground.variables.items() for word in ("--env", f"{name}={value}")]
         ground.run("codex", "mcp", "add", "tieline", *variables, "--", *ground.tieline, "mcp", "--agent", AGENT)

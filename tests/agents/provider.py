@@ -6,7 +6,7 @@ request asks, by which rule it is answered, and how it goes wrong.
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -72,7 +72,14 @@ class Waits:
     first: str = ""
 
 
-Reply = Says | Calls | Fails | Waits
+@dataclass(frozen=True, slots=True)
+class Makes:
+    """What it says depends on what it is asked."""
+
+    of: Callable[[Asked], "Says | Calls"]
+
+
+Reply = Says | Calls | Fails | Waits | Makes
 
 
 def hangs() -> Waits:
@@ -221,7 +228,10 @@ class Model:
             self.asked.append(asked)
             self._news.notify_all()
         rule = next((rule for rule in self._rules if rule.fits(asked.last)), None)
-        return rule.next() if rule is not None else Says(f"nothing to say to: {asked.last.text[:200]}")
+        if rule is None:
+            return Says(f"nothing to say to: {asked.last.text[:200]}")
+        reply = rule.next()
+        return reply.of(asked) if isinstance(reply, Makes) else reply
 
     async def is_asked(self, match: str = "", times: int = 1) -> Asked:
         """Waits until it was asked that often with such a last message. Returns the last request of these."""
