@@ -79,7 +79,8 @@ class Makes:
     of: Callable[[Asked], "Says | Calls"]
 
 
-Reply = Says | Calls | Fails | Waits | Makes
+Given = Says | Calls | Fails | Waits
+Reply = Given | Makes
 
 
 def hangs() -> Waits:
@@ -221,7 +222,7 @@ class Model:
     def forget(self) -> None:
         self._rules.clear()
 
-    async def answers(self, asked: Asked) -> Reply:
+    async def answers(self, asked: Asked) -> Given:
         if not asked.tools:
             return Says("A title")
         async with self._news:
@@ -281,7 +282,7 @@ class Provider:
     def _serving(self, wire: Wire) -> Any:
         async def serve(request: web.Request) -> web.StreamResponse:
             asked = wire.parsed(await request.json(), request.headers)
-            reply: Reply = await self.model(asked.model).answers(asked)
+            reply: Given = await self.model(asked.model).answers(asked)
             if asked.key != self.key:
                 reply = Fails(401, "Incorrect API key provided")
             with suppress(ConnectionError):
@@ -290,7 +291,7 @@ class Provider:
 
         return serve
 
-    async def _answered(self, request: web.Request, wire: Wire, asked: Asked, reply: Reply) -> web.StreamResponse:
+    async def _answered(self, request: web.Request, wire: Wire, asked: Asked, reply: Given) -> web.StreamResponse:
         if isinstance(reply, Fails):
             headers = {"Retry-After": reply.retry_after} if reply.retry_after else {}
             return web.json_response(wire.failed(reply), status=reply.status, headers=headers)

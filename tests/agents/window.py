@@ -126,6 +126,10 @@ class Window:
         await asyncio.sleep(_ENTER_S)
         await self.presses("Enter")
 
+    async def hangs_up(self) -> None:
+        """Its terminal is closed, whatever runs in it."""
+        await self._tmux("kill-server")
+
     async def presses(self, *keys: str) -> None:
         await self._tmux("send-keys", "-t", "main", *keys)
 
