@@ -38,10 +38,11 @@ class Beside:
         return self.provider.model("stub")
 
     def answers(self) -> None:
+        self.model.on(CANARY, Makes(_reply), tool="peer_receive")
+        for tool in ("peer_receive", "peer_reply"):
+            self.model.on("", Says("That is all."), tool=tool)
         for notice in (MAIL_BESIDE_WORK, MAIL_IN_TERMINAL):
             self.model.on(notice, Calls("peer_receive"))
-        self.model.on(CANARY, Makes(_reply), tool="peer_receive")
-        self.model.on("", Says("answered"), tool="peer_reply")
 
     def window(self, command: str, folder: str = "work") -> Window:
         env = {**self.home.environ, **self._environ}

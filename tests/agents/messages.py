@@ -1,7 +1,9 @@
 """What Claude Code speaks to its provider: Anthropic's messages."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from tests.agents.provider import Asked, Calls, Fails, Line, Says
@@ -11,7 +13,8 @@ class Messages:
     path = "/v1/messages"
 
     def parsed(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> Asked:
-        """A message is one line, whatever it consists of: what hooks add to a tool's result stands behind it."""
+        """A message is one line, whatever it consists of, with the system's that follow it: what hooks add to a tool's
+        result stands behind it."""
         called = {
             block["id"]: block["name"]
             for message in body["messages"]
@@ -20,7 +23,7 @@ class Messages:
         }
         return Asked(
             model=body["model"],
-            lines=tuple(_line(message, called) for message in body["messages"]),
+            lines=tuple(_lines(body["messages"], called)),
             tools=tuple(tool["name"] for tool in body.get("tools") or ()),
             stream=bool(body.get("stream")),
             key=headers.get("x-api-key") or headers.get("Authorization", "").removeprefix("Bearer "),
@@ -50,11 +53,24 @@ class Messages:
         return {"type": "error", "error": {"type": "api_error", "message": fails.message}}
 
 
+_NUMBERS = count(1)
+"""Messages and calls are told apart by their ids, over all of a context."""
 _USAGE = {"input_tokens": 20, "output_tokens": 10}
 
 
 def _blocks(content: Any) -> list[Any]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _lines(messages: Iterable[Mapping[str, Any]], called: Mapping[str, str]) -> list[Line]:
+    lines: list[Line] = []
+    for message in messages:
+        line = _line(message, called)
+        if line.role == "system" and lines:
+            before = lines.pop()
+            line = replace(before, text=f"{before.text}\n{line.text}")
+        lines.append(line)
+    return lines
 
 
 def _line(message: Mapping[str, Any], called: Mapping[str, str]) -> Line:
@@ -74,7 +90,7 @@ def _said(reply: Says | Calls) -> str:
 
 
 def _use(calls: Calls) -> dict[str, Any]:
-    return {"type": "tool_use", "id": f"toolu_{calls.tool}", "name": calls.tool}
+    return {"type": "tool_use", "id": f"toolu_{next(_NUMBERS):08}", "name": calls.tool}
 
 
 def _stop(reply: Says | Calls) -> str:
@@ -82,7 +98,7 @@ def _stop(reply: Says | Calls) -> str:
 
 
 def _head(asked: Asked) -> dict[str, Any]:
-    return {"id": "msg_1", "type": "message", "role": "assistant", "model": asked.model}
+    return {"id": f"msg_{next(_NUMBERS):08}", "type": "message", "role": "assistant", "model": asked.model}
 
 
 def _block(index: int, block: object, delta: object) -> Iterator[str]:

@@ -71,7 +71,7 @@ async def test_codex_hears_of_mail_at_work_is_woken_when_idle_and_answers(there:
         await there.sends("work-codex", f"{CANARY} 1")
         come.set()
         await there.model.is_asked(CANARY)
-        await window.shows("answered")
+        await window.shows("That is all.")
         await there.idle("work-codex")
         assert await there.inbox() == [("default/work-codex", "peer", ANSWER)]
 
