@@ -4,6 +4,7 @@ import asyncio
 import json
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from itertools import count
 
 import pytest
 
@@ -11,7 +12,7 @@ from bridge.notices import MAIL_BESIDE_WORK
 from tests.agents.beside import ANSWER, AT_ONCE_S, CANARY, Beside, beside
 from tests.agents.messages import Messages
 from tests.agents.provider import Calls, Provider, Waits
-from tests.agents.window import Person, person
+from tests.agents.window import Person, Window, person
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.skipif(shutil.which("tmux") is None, reason="it needs tmux")]
 
@@ -56,6 +57,7 @@ async def test_claude_code_hears_of_mail_at_work_is_woken_when_idle_and_answers(
     async with there.window("claude --permission-mode default") as window:
         await window.shows("? for shortcuts")
         await there.sees("work-claude-code", lambda one: one["live"])
+        await _has_tools(there, window)
         await window.types("please work")
         await there.model.is_asked("please work")
         await there.sends("work-claude-code", f"{CANARY} 1")
@@ -70,3 +72,13 @@ async def test_claude_code_hears_of_mail_at_work_is_woken_when_idle_and_answers(
         await there.idle("work-claude-code")
         there.never_as_its_persons_words()
     await there.sees("work-claude-code", lambda one: not one["live"])
+
+
+async def _has_tools(there: Beside, window: Window) -> None:
+    """It connects with its tool servers beside its first turns."""
+    for number in count(1):
+        await window.types(f"hello {number}")
+        asked = await there.model.is_asked(f"hello {number}")
+        await there.idle("work-claude-code")
+        if any(tool.endswith("peer_receive") for tool in asked.tools):
+            return

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from adapters.hooks.event import Post, hook
+from adapters.hooks.event import BOUND_S, FAREWELL_S, Post, hook
 from adapters.hooks.formats import FORMATS, Format
+from adapters.hooks.ground import Ground
+from adapters.hooks.merged import hooks_of
 from adapters.hooks.waiter import wait
 from bridge.errors import Code, Refused
 from bridge.notices import MAIL_BESIDE_WORK, MAIL_IN_TERMINAL
@@ -30,6 +32,7 @@ class Bridge:
         self._told = {"notice": notice, "ended": notice is None}
         self._error = error
         self.events: list[str] = []
+        self.bodies: list[dict[str, Any]] = []
         self.threads: list[str | None] = []
 
     def posting(self, thread: str | None) -> Post:
@@ -39,6 +42,7 @@ class Bridge:
             if self._error is not None:
                 raise self._error
             self.events.append(body["event"])
+            self.bodies.append(body)
             return self._told
 
         return post
@@ -114,6 +118,27 @@ def test_only_an_agent_that_shares_its_process_tells_its_thread(run: Ran) -> Non
         bridge = Bridge("NOTICE")
         run(bridge, "tool", agent, {"session_id": "t-1"})
         assert bridge.threads == [thread]
+
+
+def test_an_agent_that_shares_its_process_says_where_it_works_and_its_helpers_say_nothing(run: Ran) -> None:
+    bridge = Bridge("NOTICE")
+    assert run(bridge, "prompt", "codex", {"session_id": "t-1", "agent_id": "t-2", "prompt": "help me"}) == (0, "")
+    assert bridge.events == []
+    run(bridge, "prompt", "codex", {"session_id": "t-1", "prompt": "please work"})
+    run(bridge, "prompt", "claude-code", {"prompt": "please work"})
+    assert bridge.bodies == [{"event": "prompt", "client": "codex", "cwd": os.getcwd()}, {"event": "prompt"}]
+
+
+def test_the_farewell_of_an_agent_is_shorter_than_it_waits(run: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
+    bounds: list[float] = []
+    monkeypatch.setattr("signal.setitimer", lambda _, seconds: bounds.append(seconds))
+    for event in ("tool", "end"):
+        run(Bridge(), event, "codex", {"session_id": "t-1"})
+    assert bounds == [BOUND_S, 0, FAREWELL_S, 0]
+    assert (
+        hooks_of(Ground({}, ["tieline"]), "codex", {"SessionEnd": "end"}, 10, 3)["SessionEnd"]["hooks"][0]["timeout"]
+        > FAREWELL_S
+    )
 
 
 def asked(*answers: object, agent: int | None = None) -> Callable[..., Mapping[str, Any]]:

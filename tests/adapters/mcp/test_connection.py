@@ -35,6 +35,18 @@ async def test_a_revoked_token_stops_working_at_once(tmp_path: Path, exchange: M
     assert exchange.turned == [(None, "call peer_receive")]
 
 
+async def test_a_tool_server_of_several_agents_is_of_the_one_that_calls(
+    tmp_path: Path, exchange: MemoryExchange
+) -> None:
+    exchange.threads["thread-1"] = CAREER
+    async with agent(exchange, tmp_path) as client:
+        told: list[Any] = [{"threadId": "of a helper", "sessionId": "thread-1"}, {"threadId": "thread-1"}]
+        for meta in told:
+            await client.call_tool("peer_receive", {}, meta=meta)
+        await client.call_tool("peer_receive", {})
+    assert [caller.session for caller in exchange.callers] == [CAREER, CAREER, DESK]
+
+
 async def test_a_cancelled_call_ends_its_wait(tmp_path: Path, exchange: MemoryExchange) -> None:
     async with agent(exchange, tmp_path) as client:
         asking = asyncio.create_task(client.call_tool("peer_ask", {"to": "career", "text": "?", "timeout_s": 600}))
