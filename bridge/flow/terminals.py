@@ -16,17 +16,13 @@ from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
 from bridge.flow.hints import Hints
 from bridge.flow.ledger import Ledger
-from bridge.flow.settlement import close, pending, settle
+from bridge.flow.terminal_mail import left, prompted, stopped, waiting, woken
 from bridge.flow.work import Work
-from bridge.ids import MessageId, SessionId, profile_of, receiver
-from bridge.message import Message, Origin, Outcome, State
+from bridge.ids import MessageId, SessionId, profile_of
 from bridge.notices import MAIL_BESIDE_WORK, MAIL_IN_TERMINAL
-from bridge.quiet import kept_until
-from bridge.request import Answer
 from bridge.session import Busy, Joined, Kind, Session, Source
 from bridge.terminal import Happening, Joining, Told, candidates, takes
 from bridge.token import digest_of
-from bridge.trace import StepKind
 from bridge.turn import Process
 
 Gone = Callable[[Process], Awaitable[None]]
@@ -37,7 +33,6 @@ WORKING_S = 600.0
 has interrupted."""
 
 _LOOK_S = 30.0
-_LEFT = "the agent that had read it has ended"
 
 
 async def never(process: Process) -> None:
@@ -220,7 +215,7 @@ class Terminals:
             present.gone.set()
             for digest in present.tokens:
                 self._tokens.pop(digest, None)
-        await self._ledger.surely(partial(_left, ident=session, process=process))
+        await self._ledger.surely(partial(left, ident=session, process=process))
         self._hints.mail(session)
 
     # What its hooks tell
@@ -235,7 +230,7 @@ class Terminals:
             case Happening.PROMPTED:
                 if not self._works(present):
                     # What a person adds to a turn that runs takes nothing off what that has read.
-                    await self._ledger.do_as(caller, partial(_prompted, caller=caller))
+                    await self._ledger.do_as(caller, partial(prompted, caller=caller))
                 present.worked_at = now
                 return await self._hint(caller, present)
             case Happening.WOKEN:
@@ -245,7 +240,7 @@ class Terminals:
                 return await self._hint(caller, present)
             case Happening.STOPPED | Happening.STOPPED_AGAIN:
                 again = happening is Happening.STOPPED_AGAIN
-                kept = await self._ledger.do_as(caller, partial(_stopped, caller=caller, again=again))
+                kept = await self._ledger.do_as(caller, partial(stopped, caller=caller, again=again))
                 present.worked_at = now if kept else None
                 self._hints.mail(caller.session)
                 return Told(MAIL_IN_TERMINAL if kept else None)
@@ -263,7 +258,7 @@ class Terminals:
         with self._waiting(present), self._hints.watch_mail(caller.session) as changed:
             while self._present.get(caller.session) is present and not present.over:
                 changed.clear()
-                if not self._works(present) and await self._ledger.do_as(caller, partial(_woken, caller=caller)):
+                if not self._works(present) and await self._ledger.do_as(caller, partial(woken, caller=caller)):
                     present.worked_at = self._ledger.clock.now()
                     return Told(MAIL_IN_TERMINAL)
                 await self._changed(changed)
@@ -296,74 +291,8 @@ class Terminals:
         with suppress(Refused):
             work = Work(self._ledger)
             with work.over:
-                come = {one.id for one in await _waiting(work, caller.session)}
+                come = {one.id for one in await waiting(work, caller.session)}
             fresh = come - present.told
             present.told = come
             return Told(MAIL_BESIDE_WORK if fresh else None)
         return Told()
-
-
-async def _waiting(work: Work, ident: SessionId) -> list[Message]:
-    """The mail of a session that its agent may be told of now."""
-    session = await work.session(ident)
-    if session is None or session.closed_at is not None:
-        return []
-    paused = (await work.regime()).paused
-    return [
-        one
-        for one in await work.queue(ident)
-        if not one.waits(work.now)
-        and work.now < one.expires_at
-        and (one.origin is Origin.USER or not (paused or session.rested))
-        and kept_until(session, one, work.now) is None
-    ]
-
-
-async def _woken(work: Work, caller: Caller) -> bool:
-    """Whether there is mail that wakes it. It does so once."""
-    found = [one for one in await _waiting(work, caller.session) if one.wake and one.woken_at is None]
-    for message in found:
-        woken = replace(message, woken_at=work.now)
-        work.put(woken)
-        work.step(StepKind.WOKEN, woken)
-    return bool(found)
-
-
-async def _stopped(work: Work, caller: Caller, *, again: bool) -> bool:
-    """Whether mail keeps it from stopping. Else what it has read is settled: a request that it neither answered nor
-    put off, nor has asked others about, was read without an answer (DESIGN §5)."""
-    if not again and await _woken(work, caller):
-        return True
-    for message in await work.taken(receiver(caller.session)):
-        if message.state is State.LEASED and message.read_at is not None:
-            await settle(work, message, Outcome.ACKED)
-    for known in await work.store.open_requests_to(caller.session):
-        request, asked = await work.request(known.id), await work.message(known.id)
-        if request is None or asked is None or not request.open:
-            continue
-        read = asked.state is State.SETTLED and asked.read_at is not None
-        if read and not await pending(work, request.id):
-            await close(work, request, Answer.NO_REPLY)
-    return False
-
-
-async def _prompted(work: Work, caller: Caller) -> None:
-    session = await work.session(caller.session)
-    if session is not None:
-        work.put(replace(session, prompted_at=work.now, last_seen=work.now))
-
-
-async def _left(work: Work, ident: SessionId, process: Process) -> None:
-    """What it had read and not dealt with waits for the next agent that joins as the session."""
-    session = await work.session(ident)
-    if session is None or session.joined is None or session.joined.process != process:
-        return
-    work.put(replace(session, joined=None, last_seen=work.now))
-    if session.closed_at is not None:
-        return
-    for message in await work.taken(receiver(ident)):
-        if message.state is State.LEASED:
-            work.put(replace(message.to_queued(reason=_LEFT), woken_at=None))
-    for message in await work.queue(ident):
-        if message.woken_at is not None:
-            work.put(replace(message, woken_at=None))
