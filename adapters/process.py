@@ -135,23 +135,27 @@ def kill(process: Process) -> None:
 
 async def end(process: Process, grace_s: float) -> None:
     """Ends what lives of a process and its group, by force after the grace, or at once when cancelled. What has made a
-    group of its own in its process session does not outlive it."""
-    if not survivors(process):
-        return
-    signalled(process.pid, signal.SIGTERM)
+    group of its own in its process session does not outlive it. To look at all processes takes a while where there are
+    many, so a thread does it: whoever ends many at once holds up nobody."""
     try:
+        if not await asyncio.to_thread(survivors, process):
+            return
+        signalled(process.pid, signal.SIGTERM)
+        signalled(process.pid, signal.SIGCONT)  # one that was stopped hears nothing before
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace_s):
                 await _gone(process)
-    finally:
+        await asyncio.to_thread(kill, process)
+    except asyncio.CancelledError:
         kill(process)
+        raise
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_KILL_S):
             await _gone(process)
 
 
 async def _gone(process: Process) -> None:
-    while survivors(process):  # noqa: ASYNC110 - the kernel tells only parents
+    while await asyncio.to_thread(survivors, process):  # noqa: ASYNC110 - the kernel tells only parents
         await asyncio.sleep(_POLL_S)
 
 
@@ -159,7 +163,11 @@ if sys.platform == "linux":
 
     def _entry(pid: int) -> _Entry | None:
         try:
-            stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+            file = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
+            try:
+                stat = os.read(file, 4_096).decode("utf-8", "replace")
+            finally:
+                os.close(file)
         except OSError:
             return None
         # The name, in parentheses, may hold anything; the state, field 3, follows it.

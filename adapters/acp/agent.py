@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from adapters.acp.child import Child
 from adapters.acp.compression import compressed_to
 from adapters.acp.elicitation import line, question_of
-from adapters.acp.failures import disguised, failure, of_error, without_secrets
+from adapters.acp.failures import classified, disguised, failure, of_error, without_secrets
 from adapters.acp.files import Preloaded
 from adapters.acp.frames import Frames
 from adapters.acp.modes import Modes, cannot_be_set
@@ -212,7 +212,7 @@ class AcpAgent:
         blocks = [*self._opening.blocks(), *blocks_of(prompt)]
         if self._run is not None:
             raise RuntimeError("a prompt is running already")
-        run = self._run = self._link.client.run = Run(self._clock.now, self._tail.redaction)
+        run = self._run = self._link.client.run = Run(self._clock.now, self._tail.redaction, self._quirks.announces)
         spoilt = True
         try:
             async with asyncio.TaskGroup() as group:
@@ -327,6 +327,9 @@ class AcpAgent:
             return None
         if self._quirks.puts_aside(final):
             return failure(FailureKind.CAPACITY, f"The agent is wedged and is started again: {final}")
+        if kind := self._quirks.failed(final):
+            told = classified(final, self._clock.now())
+            return failure(kind, final, told.resets_at if told is not None else None)
         return disguised(final, self._clock.now())
 
     @property

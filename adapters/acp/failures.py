@@ -46,7 +46,11 @@ _KINDS: tuple[tuple[FailureKind, re.Pattern[str]], ...] = tuple(
             r"|api[_ -]?key not|not logged in|log ?in required|permission[_ ]denied[_ ]error",
         ),
         (FailureKind.TIMEOUT, r"timed? ?out|deadline exceeded"),
-        (FailureKind.CONFIG, r"model[\w '\"/.:-]{0,80} (?:not found|does not exist)|unknown (?:model|provider)"),
+        (
+            FailureKind.CONFIG,
+            r"model[\w '\"/.:-]{0,80} (?:not found|does not exist)|unknown (?:model|provider)"
+            r"|\bno [\w ]{0,20}provider configured",
+        ),
     )
 )
 _STATUSES = {

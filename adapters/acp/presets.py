@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from bridge.turn import FailureKind
+
 
 class Lost(StrEnum):
     """How an agent that is asked to load a context which it does not have shows it."""
@@ -32,17 +34,28 @@ class Spoils(StrEnum):
 class Quirks:
     """Where an agent differs from what ACP says, or from what others do. The default is of agents that nobody knows.
 
-    `busy` is what it says, in place of an answer, of a prompt that it has only put aside: it is wedged then. `totals`
-    says that it tells the tokens of its process so far as those of a turn.
+    `busy` is what it says, in place of an answer, of a prompt that it has only put aside: it is wedged then. `errors`
+    are beginnings of what it says, in place of an answer and without usage, of a turn that failed, beside those by
+    which any agent does. `banner` is a chunk of text that is no part of an answer, where it belongs to no message.
+    `totals` says that it tells the tokens of its process so far as those of a turn. The patterns are regular
+    expressions.
     """
 
     lost: Lost = Lost.EMPTY
     spoils: Spoils = Spoils.AMID
     busy: str | None = None
+    errors: tuple[tuple[str, FailureKind], ...] = ()
+    banner: str | None = None
     totals: bool = False
 
     def puts_aside(self, final: str) -> bool:
         return self.busy is not None and re.fullmatch(self.busy, final.strip()) is not None
+
+    def failed(self, final: str) -> FailureKind | None:
+        return next((kind for pattern, kind in self.errors if re.match(pattern, final)), None)
+
+    def announces(self, chunk: str) -> bool:
+        return self.banner is not None and re.fullmatch(self.banner, chunk, re.DOTALL) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +113,7 @@ PRESETS: Mapping[str, Preset] = {
             folder=("CODEX_HOME", ".codex"),
         ),
         settings=("CODEX_HOME", "OPENAI_BASE_URL"),
+        quirks=Quirks(banner=r"(?:Config w|W)arning: .*\n\n"),
     ),
     "gemini": Preset(
         command=("gemini", "--acp"),
@@ -139,7 +153,17 @@ PRESETS: Mapping[str, Preset] = {
         settings=("HERMES_HOME",),
         hooks_env={"HERMES_ACCEPT_HOOKS": "1"},
         safe_env={"HERMES_SAFE_MODE": "1", "HERMES_IGNORE_USER_CONFIG": "1"},
-        quirks=Quirks(busy=r"Queued for the next turn\. \(\d+ queued\)", totals=True),
+        quirks=Quirks(
+            busy=r"Queued for the next turn\. \(\d+ queued\)",
+            errors=(
+                (r"Billing or credits exhausted: ", FailureKind.BILLING),
+                (r"Invalid API response after \d+ retries: ", FailureKind.CAPACITY),
+                (r"Stream repeatedly dropped mid tool-call", FailureKind.CAPACITY),
+                (r"Context length exceeded|Context overflow and |Request payload too large", FailureKind.CONFIG),
+                (r"max_tokens exceeds the provider's output cap", FailureKind.CONFIG),
+            ),
+            totals=True,
+        ),
     ),
     "opencode": Preset(
         command=("opencode", "acp"),
@@ -153,7 +177,7 @@ PRESETS: Mapping[str, Preset] = {
             variables=("OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT"),
         ),
         settings=("OPENCODE_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"),
-        quirks=Quirks(lost=Lost.ERROR),
+        quirks=Quirks(lost=Lost.ERROR, spoils=Spoils.NEVER),
     ),
     "scripted": Preset(
         command=(sys.executable, "-P", "-m", "adapters.scripted"),

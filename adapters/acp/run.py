@@ -65,11 +65,18 @@ class _Call:
 class Run:
     """Updates are taken as they come and told to the listener one after the other, at its own speed.
 
-    `answered` is set once the agent has ended the prompt, in whatever way.
+    `answered` is set once the agent has ended the prompt, in whatever way. What it `announces` in chunks that belong to
+    no message is no part of its answer.
     """
 
-    def __init__(self, now: Callable[[], float], redaction: Redaction = SHAPES) -> None:
+    def __init__(
+        self,
+        now: Callable[[], float],
+        redaction: Redaction = SHAPES,
+        announces: Callable[[str], bool] = lambda _: False,
+    ) -> None:
         self._now = now
+        self._announces = announces
         self._redaction = redaction
         self._asked = 0
         self.cancelled = False
@@ -103,7 +110,8 @@ class Run:
         if self._over:
             return
         if update.session_update == "agent_message_chunk":
-            self._say(update.content, Text)
+            banner = update.message_id is None and self._announces(getattr(update.content, "text", ""))
+            self._say(update.content, Thought if banner else Text)
         elif update.session_update == "agent_thought_chunk":
             self._say(update.content, Thought)
         else:

@@ -68,7 +68,7 @@ def _agent(name: str, table: AgentTable) -> AgentSettings:
         peer_text=PeerText(table.peer_text),
         hooks_env=hooks_env(table),
         safe_env=dict(preset.safe_env if table.safe_env is None and preset is not None else table.safe_env or {}),
-        preset=table.preset if table.mode != COMMAND else None,
+        preset=table.preset,
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from adapters.acp.presets import PRESETS, Login, Preset
 from adapters.acp.spec import AgentSpec, Times, environment
+from adapters.settings.commands import program_of
 from adapters.settings.model import Settings
 from adapters.upkeep.finding import Finding, ok, warn
 from bridge.turn import FailureKind
@@ -63,7 +64,7 @@ def _known(settings: Settings | None) -> Iterator[_Known]:
 
 
 def _there(known: _Known, environ: Mapping[str, str]) -> str | None:
-    return shutil.which(known.spec.command[0], path=environment(known.spec, environ).get("PATH", os.defpath))
+    return shutil.which(program_of(known.spec.command), path=environment(known.spec, environ).get("PATH", os.defpath))
 
 
 async def _examined(known: _Known, environ: Mapping[str, str], start_s: float) -> AsyncIterator[Finding]:
@@ -72,7 +73,10 @@ async def _examined(known: _Known, environ: Mapping[str, str], start_s: float) -
     label, preset = known.label, known.preset
     found = _there(known, environ)
     if found is None:
-        yield warn("agents", f"{label}: there is no {known.spec.command[0]}", known.install)
+        yield warn("agents", f"{label}: there is no {program_of(known.spec.command)}", known.install)
+        return
+    if program_of(known.spec.command) != known.spec.command[0]:
+        yield ok("agents", f"{label}: {found} is run once a turn")
         return
     with tempfile.TemporaryDirectory(prefix="tieline-doctor-") as cwd:
         try:
@@ -85,7 +89,7 @@ async def _examined(known: _Known, environ: Mapping[str, str], start_s: float) -
     data |= {"can": can.to_json() if can is not None else None}
     how = preset.login.how if preset is not None and preset.login is not None else "log in as its own manual says"
     lacks = _lacks_login(preset, environment(known.spec, environ))
-    if probe.failure is not None and probe.failure.kind is FailureKind.AUTH:
+    if probe.failure is not None and can is not None and probe.failure.kind in (FailureKind.AUTH, FailureKind.CONFIG):
         yield warn("agents", f"{label}: it wants a login ({probe.failure.detail})", f"To log in, {how}.", data)
     elif probe.failure is not None:
         yield warn("agents", f"{label}: it does not start: {probe.failure.detail}", known.install, data)

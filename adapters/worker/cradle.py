@@ -1,7 +1,7 @@
 """The process that forks workers. It has imported what they need, so that one is there in a few milliseconds.
 
 It is started with an environment of its own, never sees a setting of the bridge, and ends with it. Whoever asks sends a
-byte and one end of a socket pair; the answer is the new worker's pid.
+byte and one end of a socket pair; the answer is the new worker's pid, or 0 where there can be none now.
 """
 
 import ctypes
@@ -27,13 +27,16 @@ def rock(requests: socket.socket, work: Callable[[socket.socket], None]) -> None
             os.set_inheritable(file, False)
         if not request:
             return
-        pid = os.fork()
+        try:
+            pid = os.fork() if files else None
+        except OSError:
+            pid = None  # there is no room for another process now
         if pid == 0:
             requests.close()
             _become(files[0], work)
         for file in files:
             os.close(file)
-        requests.sendall(b"%d\n" % pid)
+        requests.sendall(b"%d\n" % (pid or 0))
 
 
 def _become(file: int, work: Callable[[socket.socket], None]) -> NoReturn:

@@ -75,6 +75,7 @@ class Work:
         # What its owner keeps is cut there, and said to be: for that it must be longer.
         result = replace(result, final=result.final[: 2 * FINAL_CHARS])
         done = Done(result, agent.alive, len(agent.history.prompts) > before)
+        self._agent = None  # which has ended its work, and is stopped by nothing any more
         record = self._recorded(RESULT, as_json(done), firmly=True)
         self.result = record.number
         await self._tell(self, record)

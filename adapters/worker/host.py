@@ -17,7 +17,7 @@ from adapters.worker.execution import ADOPTED, FLUSH_S, Work
 from adapters.worker.folder import Folder
 from adapters.worker.journal import Journal
 from adapters.worker.link import MAX_FRAME, Frame, Link
-from adapters.worker.log import WorkerLog
+from adapters.worker.log import WorkerLog, told_on_stderr, warnings_in
 from adapters.worker.owner import Owner
 from adapters.worker.proof import Hello, own_hello
 from adapters.worker.targets import refusal
@@ -54,14 +54,20 @@ async def host(
         start = read(Start, frame.get("start"))
         folder = Folder(Path(start.folder))
         listener = folder.listen(start.name)
-    except (Malformed, ValueError, OSError) as error:
+    except (Malformed, ValueError) as error:
         problem = Failure(FailureKind.CONFIG, f"No worker can be had: {error}")
         await link.send({"failed": as_json(problem)})
         return
-    lines = WorkerLog(Path(start.log), hide(start.hidden), log.warning)
+    except OSError as error:
+        detail = f"There is no room for a worker in {start.folder}: {error.strerror or error}."
+        problem = Failure(FailureKind.CAPACITY, detail, retryable=True)
+        await link.send({"failed": as_json(problem)})
+        return
+    lines = WorkerLog(Path(start.log), hide(start.hidden), told_on_stderr)
     try:
-        runtime = runtime_of(start.order, lines.line)
-        await Host(start, folder, runtime, told_to_end, admits=admits).serve(link, listener)
+        with warnings_in(lines, start.launch.session):
+            runtime = runtime_of(start.order, lines.line)
+            await Host(start, folder, runtime, told_to_end, admits=admits).serve(link, listener)
     finally:
         folder.forget(start.name)
         lines.close(FLUSH_S)

@@ -115,6 +115,17 @@ def read(path: Path, turn: str) -> Found:
     return Found(tuple(records), None if records else "it is empty")
 
 
+def header_of(path: Path, turn: str) -> Mapping[str, Any] | None:
+    """What a journal begins with, however long it is. None where that cannot be trusted."""
+    try:
+        with path.open("rb") as file:
+            line = file.readline(_LONGEST)
+    except OSError:
+        return None
+    record = _record(line[:-1], _seed(turn), 0) if line.endswith(b"\n") else None
+    return record.body if record is not None and record.kind == BEGUN else None
+
+
 def _record(line: bytes, before: str, number: int) -> Record | None:
     try:
         whole = json.loads(line)

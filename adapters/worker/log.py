@@ -2,17 +2,51 @@
 
 import errno
 import fcntl
+import logging
 import os
 import queue
+import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 MOST = 1 << 20
 """In bytes: then the file becomes the one of the last rotation, and a new one begins."""
 _WAITING = 1_000
+
+
+class Lines(logging.Handler):
+    """Puts what a worker itself warns of into its log, among what its agent writes."""
+
+    def __init__(self, log: "WorkerLog", of: str) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+        self._of = of
+
+    def emit(self, record: logging.LogRecord) -> None:
+        for line in self.format(record).splitlines():
+            self._log.line(f"{self._of}: worker", line)
+
+
+@contextmanager
+def warnings_in(log: "WorkerLog", of: str) -> Iterator[None]:
+    """Meanwhile nothing that this process logs goes to the stderr that it has from its bridge: nobody may read that any
+    more, or keep it as private as the log."""
+    root = logging.getLogger()
+    before = list(root.handlers)
+    root.handlers[:] = [Lines(log, of)]
+    try:
+        yield
+    finally:
+        root.handlers[:] = before
+
+
+def told_on_stderr(problem: str) -> None:
+    """For what no log can take."""
+    with suppress(OSError):
+        print(f"worker: {problem}", file=sys.stderr, flush=True)
 
 
 class WorkerLog:

@@ -28,7 +28,7 @@ _END_S = 5.0
 class Recorder(Protocol):
     """What is on record of the worker's turns."""
 
-    def taken(self, execution: Execution) -> bool:
+    async def taken(self, execution: Execution) -> bool:
         """Whether a later bridge has adopted it."""
         ...
 
@@ -136,7 +136,8 @@ class RemoteAgent:
 
     async def forget(self) -> None:
         if self._execution is not None and not self._superseded:
-            await self._received(self._told)
+            # Also where nothing is on record: the worker waits to hear it before its next turn.
+            await self._link.send({"do": "received", "turn": self._execution.turn, "number": self._told})
             self._recorder.forget(self._execution.turn)
         self._execution = None
 
@@ -144,10 +145,10 @@ class RemoteAgent:
         """A worker that does not answer in time is killed with its agent."""
         if not self._working:
             return
-        await self._link.send({"do": "cancel", "grace_s": grace_s})
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(grace_s + _END_S):
+                    await self._link.send({"do": "cancel", "grace_s": grace_s})
                     await self._idle.wait()
         finally:
             if not self._idle.is_set():
@@ -177,8 +178,8 @@ class RemoteAgent:
         while not self._frames.empty():  # so that a worker that is told to end is not held up by what nobody hears
             self._frames.get_nowait()
         try:
-            await self._link.send({"do": "close"})
             async with asyncio.timeout(self._end_s):
+                await self._link.send({"do": "close"})
                 await self._ended.wait()
         except TimeoutError:
             log.warning("a worker did not end in %g s, and is killed", self._end_s)
@@ -188,12 +189,12 @@ class RemoteAgent:
             self._hearing.cancel()
 
     async def _put_down(self) -> None:
-        if not self._is_anothers():
+        if not await self._is_anothers():
             await self._kill()
 
-    def _is_anothers(self) -> bool:
+    async def _is_anothers(self) -> bool:
         if not self._superseded and self._execution is not None:
-            self._superseded = self._recorder.taken(self._execution)
+            self._superseded = await self._recorder.taken(self._execution)
         return self._superseded
 
     async def _hear(self) -> None:
@@ -211,6 +212,9 @@ class RemoteAgent:
             await self._frames.put(None)
         finally:
             self._ended.set()
+        if not self._working and self._closing is None:
+            # An agent that its worker has left alone may live on, and nobody would know.
+            self._closing = asyncio.create_task(self._closed())
 
     async def _followed(self, listener: Listener, order: Frame | None) -> Done:
         """From an order to the end of the prompt."""
@@ -293,7 +297,7 @@ class RemoteAgent:
     async def _died(self, listener: Listener) -> Done:
         """The worker is gone in the middle of the turn: what it had on record is told, and its agent must not go on.
         What the agent told last may not have come to the worker."""
-        if self._is_anothers():
+        if await self._is_anothers():
             log.warning("a later bridge has adopted the worker of pid %d", self.process.pid)
             problem = Failure(FailureKind.CRASH, "A later bridge goes on with the turn.")
             return Done(Result("", "error", problem, unsure=True), alive=False)

@@ -14,7 +14,7 @@ from adapters.worker import left as listed
 from adapters.worker.codec import Malformed, as_json, read
 from adapters.worker.execution import FLUSH_S
 from adapters.worker.folder import BadName, Folder
-from adapters.worker.journal import Found
+from adapters.worker.journal import Found, header_of
 from adapters.worker.journal import read as records_of
 from adapters.worker.link import Link
 from adapters.worker.nursery import NoWorker, Nursery
@@ -32,6 +32,8 @@ from bridge.turn import Failure, FailureKind, Process
 log = logging.getLogger(__name__)
 
 _HELLO_S = 30.0
+_ADOPT_S = 5.0
+"""A worker that is there answers in a moment; a bridge that begins accepts nothing until it has."""
 _MARGIN_S = 5.0
 
 
@@ -122,7 +124,7 @@ class WorkerRuntime:
         return self._agent(link, ready, worker, launch, name)
 
     async def adopt(self, launch: Launch, process: Process, execution: Execution, after: int) -> Agent | None:
-        found, header = self._recorded(execution.turn)
+        found, header = await self._recorded(execution.turn)
         if header is None or header.ready.process != process:
             return None
         claim = Claim(execution, scope_of(launch, launch.alias), after)
@@ -141,7 +143,7 @@ class WorkerRuntime:
 
     async def end(self, process: Process) -> None:
         for turn in self._folder.journals():
-            _, header = self._recorded(TurnId(turn))
+            header = await self._header(turn)
             if header is not None and header.ready.process == process:
                 await processes.end(header.worker, self._terms.stop_s)
         await processes.end(process, self._terms.stop_s)
@@ -152,7 +154,7 @@ class WorkerRuntime:
         for turn in self._folder.journals():
             if turn in self._undecided:
                 continue
-            _, header = self._recorded(TurnId(turn))
+            header = await self._header(turn)
             if header is None or birth_of(header.worker.pid) != header.worker.birth:
                 self.forget(TurnId(turn))
             else:
@@ -166,12 +168,12 @@ class WorkerRuntime:
         self._folder.forget(name)
 
     # What is on record, for agents at work
-    def taken(self, execution: Execution) -> bool:
-        found, header = self._recorded(execution.turn)
+    async def taken(self, execution: Execution) -> bool:
+        found, header = await self._recorded(execution.turn)
         return header is not None and held_under(header, found.records) > execution.epoch
 
     async def retold(self, execution: Execution, after: int, listener: Listener) -> Result | None:
-        found, header = self._recorded(execution.turn)
+        found, header = await self._recorded(execution.turn)
         self._undecided.add(execution.turn)
         if header is None:
             return None
@@ -185,9 +187,17 @@ class WorkerRuntime:
         with suppress(OSError, BadName):
             self._folder.journal(turn).unlink(missing_ok=True)
 
-    def _recorded(self, turn: TurnId) -> tuple[Found, Header | None]:
+    async def _header(self, turn: str) -> Header | None:
         try:
-            found = records_of(self._folder.journal(turn), turn)
+            found = await asyncio.to_thread(header_of, self._folder.journal(turn), turn)
+            return read(Header, found) if found is not None else None
+        except (BadName, Malformed):
+            return None
+
+    async def _recorded(self, turn: TurnId) -> tuple[Found, Header | None]:
+        """Read in a thread: a long journal takes seconds."""
+        try:
+            found = await asyncio.to_thread(records_of, self._folder.journal(turn), turn)
             return found, read(Header, found.header) if found.header is not None else None
         except (BadName, Malformed):
             return Found(()), None
@@ -202,7 +212,7 @@ class WorkerRuntime:
         told = peer_pid(connection)
         link = await Link.over(connection)
         try:
-            async with asyncio.timeout(_HELLO_S):
+            async with asyncio.timeout(_ADOPT_S):
                 worker = lives(read(Hello, of(await link.receive(), "hello")))
                 if worker != header.worker or worker.pid != told:
                     raise Unproven(f"pid {worker.pid} answers for pid {header.worker.pid}")
@@ -211,7 +221,7 @@ class WorkerRuntime:
                 await link.send({"adopt": as_json(claim)})
                 ready = read(Ready, of(await link.receive(), "adopted"))
         except (Unproven, Malformed, TimeoutError) as error:
-            log.warning("the worker of turn %s is not adopted: %s", claim.execution.turn, error or "no answer")
+            log.warning("the worker of turn %s is not adopted: %s", claim.execution.turn, str(error) or "no answer")
             link.close()
             return None
         return self._agent(link, ready, worker, launch, header.name, claim.execution)
@@ -226,8 +236,11 @@ class WorkerRuntime:
         running: Execution | None = None,
     ) -> RemoteAgent:
         async def kill() -> None:
-            if birth_of(worker.pid) == worker.birth:
-                listed.note(self._folder, launch.session, processes.apart(worker.pid, ready.process.pid))
+            # Below both: one of them may be ending in this moment, and what it has left is below neither then.
+            for root in (worker, ready.process):
+                if birth_of(root.pid) == root.birth:
+                    apart = await asyncio.to_thread(processes.apart, root.pid, ready.process.pid)
+                    listed.note(self._folder, launch.session, apart)
             await ended(worker, ready.process)
             self._folder.forget(name)
 

@@ -42,14 +42,15 @@ class Starting:
 
     async def kill(self) -> None:
         """Ends the worker and whatever it has started, whether or not it has told of it."""
-        await self._link.send({"do": "kill"})
         with suppress(TimeoutError):
             async with asyncio.timeout(_HARD_S):
+                await self._link.send({"do": "kill"})
                 while await self._link.receive() is not None:
                     pass
         self._link.close()
         # What it has not told of yet is a child of it; nothing else is by now.
-        unborn = children(self._worker.pid) if birth_of(self._worker.pid) == self._worker.birth else []
+        lives = birth_of(self._worker.pid) == self._worker.birth
+        unborn = await asyncio.to_thread(children, self._worker.pid) if lives else []
         await ended(self._worker, self._agent, *unborn)
 
     async def _know(self, agent: Process, born: Callable[[Process], Awaitable[None]]) -> None:

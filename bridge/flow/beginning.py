@@ -49,7 +49,9 @@ async def prompted(work: Work, turn: Turn, agent: Agent, *, embeds: Callable[[Se
     if agent.left:
         running = wording.left_running(agent.left)
         prompt = replace(prompt, notice="\n".join(filter(None, (running, prompt.notice))))
-        await show(work, f"left:{turn.id}", turn.place, PostKind.NOTICE, running, session=session.id)
+        # People are told once, however often the agent is started beside the same processes.
+        same = digest([f"{one.process.pid} {one.process.birth}" for one in agent.left])
+        await show(work, f"left:{session.id}:{same}", turn.place, PostKind.NOTICE, running, session=session.id)
     if current.state is TurnState.RUNNING:  # stored by an attempt whose success was not heard of
         return prompt
     sent = digest([*agent.opening, *prompt.parts])

@@ -5,10 +5,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from adapters import process as processes
 from adapters.acp.child import Child
 from adapters.acp.tail import Tail
 from adapters.process import birth_of, children, end, signalled, survivors
@@ -122,3 +125,20 @@ async def test_an_end_before_anybody_listens_is_not_missed() -> None:
     assert heard == [b"hi\n", b"end"]
     with pytest.raises(ConnectionError):
         await child.write(b"hello\n")
+
+
+async def test_a_look_at_all_processes_holds_up_nobody(deaf: Leader, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, go = threading.Event(), threading.Event()
+    entries = processes._entries
+
+    def slow() -> Any:
+        looks.set()
+        assert go.wait(5), "nobody else can do anything meanwhile"
+        return entries()
+
+    monkeypatch.setattr("adapters.process._entries", slow)
+    ending = asyncio.create_task(end(deaf.process, 0))
+    await asyncio.to_thread(looks.wait)
+    go.set()
+    await ending
+    assert birth_of(deaf.process.pid) is None

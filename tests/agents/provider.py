@@ -14,7 +14,8 @@ from typing import Any, Protocol
 
 from aiohttp import web
 
-PATIENCE_S = 30.0
+PATIENCE_S = 150.0
+"""Until an agent asks: it may have to be started first, beside others."""
 
 
 @dataclass(frozen=True, slots=True)

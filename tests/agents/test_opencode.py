@@ -46,6 +46,7 @@ def office(home: Home, api: BotApi, provider: Provider) -> Office:
 
 class TestOpenCode(Scenes):
     RUNS = Calls("bash", {"command": "sleep 60", "description": "wait"})
+    WAITS = True
 
     def user_rows(self, office: Office) -> Iterator[str]:
         for handle in office.members:

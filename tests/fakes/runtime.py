@@ -88,7 +88,7 @@ class FakeAgent:
 
     @property
     def left(self) -> Sequence[Left]:
-        return ()
+        return self._runtime.left
 
     async def rejoin(self, listener: Listener, after: int) -> Result | None:
         return None
@@ -136,6 +136,7 @@ class FakeRuntime:
     held: dict[str, asyncio.Event] = field(default_factory=dict)
     closing: asyncio.Event | None = None
     definitions: dict[str, Definition] = field(default_factory=dict)
+    left: Sequence[Left] = ()
     modes: set[str] = field(default_factory=set)
     launches: list[Launch] = field(default_factory=list)
     born: list[Process] = field(default_factory=list)

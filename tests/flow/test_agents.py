@@ -10,9 +10,9 @@ from bridge import wording
 from bridge.ids import TurnId
 from bridge.limits import Limits
 from bridge.message import Outcome
-from bridge.ports.runtime import Prompt, Result
+from bridge.ports.runtime import Left, Prompt, Result
 from bridge.request import Answer
-from bridge.turn import Failure, FailureKind
+from bridge.turn import Failure, FailureKind, Process
 from tests.fakes.runtime import FakeAgent, FakeRuntime
 from tests.flow.stage import ident, room, session, stage
 
@@ -29,6 +29,19 @@ async def test_an_idle_agent_is_closed_in_time_and_resumes_its_own_context() -> 
         await on.quiet()
         assert [launch.alias for launch in on.runtime.launches] == [None, agent.alias]
         assert on.runtime.agents[1].alias == agent.alias
+
+
+async def test_people_are_told_once_of_what_was_left_running_however_often_the_agent_is_started() -> None:
+    async with stage(session("career"), limits=Limits(idle_close_s=10)) as on:
+        first, second = Left(Process(7, "1 boot"), "server"), Left(Process(8, "2 boot"), "watch")
+        for left in ((first,), (first,), (first, second), (first, second)):
+            on.runtime.left = left
+            await on.say("career", "go on")
+            await on.quiet()
+            await on.clock.advance(10)
+        told = [text for text in on.chat.texts(room("career")) if "left running" in text]
+        assert told == [wording.left_running([first]), wording.left_running([first, second])]
+        assert len(on.runtime.agents) == 4
 
 
 async def test_a_turn_that_is_cut_off_with_its_bridge_ends_quietly(caplog: pytest.LogCaptureFixture) -> None:

@@ -17,6 +17,7 @@ NOW = 1_800_000_000.0
         ("HTTP 402: Payment Required", FailureKind.BILLING),
         ("HTTP 403: Forbidden", FailureKind.AUTH),
         ("HTTP 404: model gpt-9 not found", FailureKind.CONFIG),
+        ("Error: HTTP 400: no LLM provider configured", FailureKind.CONFIG),
         ("HTTP 429: Too Many Requests", FailureKind.RATE_LIMIT),
         ("HTTP 429: insufficient_quota, check your plan and billing", FailureKind.BILLING),
         ("HTTP 500: oops", FailureKind.CAPACITY),

@@ -76,7 +76,11 @@ def test_an_agent_without_a_login_is_told_where_it_was_looked_for(home: Path, ex
     assert codex["level"] == "warn"
     assert "wants a login" in codex["text"]
     assert "codex login" in codex["remedy"]
+    stand_in(home, "hermes-acp", {"on": "session/new", "script": "fail No LLM provider configured."})
     found = examine(ANTHROPIC_API_KEY="k")
+    (hermes,) = about(found, "preset hermes")
+    assert "wants a login (No LLM provider" in hermes["text"]
+    assert "hermes setup" in hermes["remedy"]
     assert not any("no login" in one["text"] for one in about(found, "preset claude-code"))
 
 
@@ -109,6 +113,15 @@ def test_presets_that_are_not_installed_are_listed_and_agents_of_the_settings_mi
     assert (desk["level"], "gemini-cli" in desk["remedy"]) == ("warn", True)
     (own,) = about(found, "own")
     assert (own["level"], own["text"]) == ("warn", "own: there is no my-agent")
+
+
+def test_a_command_that_is_run_once_a_turn_is_not_started(home: Path, examine: Doctor) -> None:
+    file = home.parent / "bin" / "say"
+    file.write_text(f"#!/bin/sh\ntouch {home.parent}/ran\n")
+    file.chmod(0o755)
+    (found,) = about(examine('[agents.own]\nmode = "command"\npeer_text = "embed"\ncommand = ["say"]\n'), "own")
+    assert (found["level"], found["text"]) == ("ok", f"own: {file} is run once a turn")
+    assert not (home.parent / "ran").exists()
 
 
 def test_what_env_pass_names_in_vain_is_told(home: Path, examine: Doctor) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.acp import AgentSpec
-from adapters.process import birth_of, children
+from adapters.process import ancestors, birth_of, children
 from adapters.worker.codec import read
 from adapters.worker.folder import Folder
 from adapters.worker.journal import read as records_of
@@ -106,6 +106,12 @@ class House:
 
     def below(self, process: Process) -> list[Process]:
         return children(process.pid)
+
+    def worker_of(self, agent: Agent) -> Process:
+        """To be ended with the house, as the agent is."""
+        _, worker = ancestors(agent.process.pid, 1)
+        self.processes += [worker, agent.process]
+        return worker
 
     async def end(self) -> None:
         self.opens()
