@@ -21,6 +21,8 @@ class Subject(StrEnum):
     """A session that a shell would make, or let take work again."""
     PAUSE = "pause"
     """The end of a pause of all traffic between agents, which a shell has asked for."""
+    GATEWAY = "gateway"
+    """A gateway that a shell would pair."""
     RULES = "rules"
     """Settings of the operator's file that would let agents do more."""
 

@@ -16,9 +16,11 @@ from bridge.views import (
     AnswerView,
     DecidedView,
     DecisionView,
+    GatewayView,
     GrantView,
     HeldView,
     Mail,
+    PairedView,
     Receipt,
     RegimeView,
     RenewedView,
@@ -64,11 +66,24 @@ class Oversight(Protocol):
     async def audit(self, caller: Caller, before: str | None, limit: int) -> tuple[list[Verdict | Act], str | None]: ...
 
 
+class Gateways(Protocol):
+    """Every method raises `Refused(not_permitted)` for whoever is no operator."""
+
+    async def every(self, caller: Caller) -> list[GatewayView]: ...
+
+    async def pair(self, caller: Caller, name: str) -> PairedView: ...
+
+    async def remove(self, caller: Caller, name: str) -> GatewayView: ...
+
+
 class Exchange(Protocol):
     """Every method raises `Refused` for what it does not admit. Waits end when their caller is cancelled."""
 
     @property
     def oversight(self) -> Oversight: ...
+
+    @property
+    def gateways(self) -> Gateways: ...
 
     async def send(self, caller: Caller, send: Send) -> Receipt: ...
 

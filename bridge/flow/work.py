@@ -10,6 +10,7 @@ from bridge.caller import Caller
 from bridge.conversation import Conversation, Pair
 from bridge.decision import Verdict
 from bridge.flow.means import Means
+from bridge.gateway import Gateway
 from bridge.grant import Grant
 from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
 from bridge.message import Intent, Message, State, in_line
@@ -192,6 +193,9 @@ class Work:
                 return entity if entity.open else None
         return await self.store.open_approval(subject, about)
 
+    async def gateway(self, name: str) -> Gateway | None:
+        return self._staged(Gateway, name) or await self.store.gateway(name)
+
     async def approval(self, approval: ApprovalId) -> Approval | None:
         return self._staged(Approval, approval) or await self.store.approval(approval)
 
@@ -215,7 +219,7 @@ def _key(entity: Entity) -> object:
             return Pair, a, b
         case Post(key=key):
             return Post, key
-        case Session() | Message() | Request() | Turn() | Conversation() | Grant() | Approval() | Regime():
+        case Session() | Message() | Request() | Turn() | Conversation() | Grant() | Approval() | Regime() | Gateway():
             return type(entity), entity.id
         case _:
             return entity

@@ -14,6 +14,7 @@ from bridge.approval import Approval, ApprovalId, Subject
 from bridge.audit import Act
 from bridge.conversation import Conversation, Pair
 from bridge.decision import Verdict
+from bridge.gateway import Gateway
 from bridge.grant import Grant, GrantId
 from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
 from bridge.intake import Update
@@ -25,7 +26,21 @@ from bridge.session import Binding, Session
 from bridge.trace import Step
 from bridge.turn import Turn
 
-Entity = Session | Binding | Message | Request | Turn | Conversation | Pair | Post | Update | Grant | Approval | Regime
+Entity = (
+    Session
+    | Binding
+    | Message
+    | Request
+    | Turn
+    | Conversation
+    | Pair
+    | Post
+    | Update
+    | Grant
+    | Approval
+    | Regime
+    | Gateway
+)
 """What a put may hold. Keys: `id`; `place` of a binding; `(a, b)` of a pair; `key` and `id` of a post;
 `(source, number)` of an update."""
 
@@ -326,6 +341,12 @@ class Store(Protocol):
 
     async def live_grants(self, now: float) -> list[Grant]:
         """Those that hold at `now`, by id."""
+        ...
+
+    async def gateway(self, name: str) -> Gateway | None: ...
+
+    async def gateways(self) -> list[Gateway]:
+        """All that were ever paired, by name."""
         ...
 
     async def approval(self, approval: ApprovalId) -> Approval | None: ...

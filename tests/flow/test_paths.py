@@ -16,6 +16,7 @@ from bridge.caller import Caller
 from bridge.decision import Verb, Verdict
 from bridge.errors import Code, Refused
 from bridge.flow.exchange import Exchange
+from bridge.flow.gateways import Gateways
 from bridge.flow.oversight import Oversight
 from bridge.grant import Scope
 from bridge.message import Origin
@@ -43,6 +44,10 @@ class Scene:
     @property
     def oversight(self) -> Oversight:
         return self.on.exchange.oversight
+
+    @property
+    def gateways(self) -> Gateways:
+        return self.on.exchange.gateways
 
 
 Attempt = Callable[[Scene], Awaitable[object]]
@@ -86,8 +91,13 @@ ATTEMPTS: dict[str, Attempt] = {
     "Oversight.pause": lambda s: s.oversight.pause(s.agent),
     "Oversight.resume": lambda s: s.oversight.resume(s.agent),
     "Oversight.audit": lambda s: s.oversight.audit(s.agent, None, 9),
+    "Gateways.every": lambda s: s.gateways.every(s.agent),
+    "Gateways.pair": lambda s: s.gateways.pair(s.agent, "hermes"),
+    "Gateways.remove": lambda s: s.gateways.remove(s.agent, "hermes"),
 }
 """By the method that they try, and where it has several ways the way."""
+
+LINK = ("admitted", "begun", "close", "hint", "paired", "register", "reset", "stopped", "turned_away")
 
 HARMLESS = {
     "Exchange.start": "the bridge's own",
@@ -98,6 +108,7 @@ HARMLESS = {
     "Exchange.receive": "takes no name: it reads the caller's own mail",
     "Exchange.sessions": "shows what the caller may discover",
     "Exchange.status": "counts what the caller may discover",
+    **{f"Gateways.{name}": "the link of a gateway that was admitted by its token" for name in LINK},
     "Exchange.turned_away": "records who was refused before it came to any of these",
 }
 
@@ -128,6 +139,9 @@ ROUTES = {
     "POST /v1/pause": "Oversight.pause",
     "POST /v1/resume": "Oversight.resume",
     "GET /v1/audit": "Oversight.audit",
+    "GET /v1/gateways": "Gateways.every",
+    "POST /v1/gateways": "Gateways.pair",
+    "POST /v1/gateways/{name}/remove": "Gateways.remove",
 }
 
 TOOL_PATHS = {
@@ -210,7 +224,7 @@ def test_every_method_of_the_core_is_tried_or_said_to_be_harmless() -> None:
     tried = {path.split(" ")[0] for path in ATTEMPTS} | HARMLESS.keys()
     there = {
         f"{kind.__name__}.{name}"
-        for kind in (Exchange, Oversight)
+        for kind in (Exchange, Oversight, Gateways)
         for name, method in inspect.getmembers(kind, inspect.iscoroutinefunction)
         if not name.startswith("_")
     }

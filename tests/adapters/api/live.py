@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from adapters.api.server import ControlServer, ServeMcp
+from adapters.api.server import ControlServer, ServeStream
 from tests.adapters.api.memory_exchange import MemoryExchange
 
 
@@ -17,7 +17,7 @@ def socket_of(home: Path) -> Path:
 
 @asynccontextmanager
 async def serving(
-    exchange: MemoryExchange, home: Path, mcp: ServeMcp | None = None, look_s: float = 5
+    exchange: MemoryExchange, home: Path, mcp: ServeStream | None = None, look_s: float = 5
 ) -> AsyncIterator[ControlServer]:
     server = ControlServer(exchange, socket_of(home), mcp, look_s)
     async with asyncio.TaskGroup() as group:

@@ -43,6 +43,7 @@ class MemoryExchange:
     """
 
     oversight: Any = None
+    gateways: Any = None
     kinds: dict[SessionId, Kind] = field(
         default_factory=lambda: {
             BUILD: Kind.SHELL,
