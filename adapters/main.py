@@ -22,7 +22,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             from adapters.cli.main import main as command  # noqa: PLC0415 - light: answers in a tenth of a second
 
             looks = {f"policy {look}": _policy for look in ("check", "explain", "simulate")}
-            return command(arguments, {"backup": _backup, "doctor": _doctor, **looks})
+            local = {"backup": _backup, "doctor": _doctor, "gateway check": _gateway_check}
+            return command(arguments, {**local, **looks})
 
 
 def _backup(options: argparse.Namespace) -> int:
@@ -35,6 +36,12 @@ def _doctor(options: argparse.Namespace) -> int:
     from adapters.upkeep.doctor import doctor  # noqa: PLC0415
 
     return doctor(options, os.environ)
+
+
+def _gateway_check(options: argparse.Namespace) -> int:
+    from adapters.gateway.check import check  # noqa: PLC0415
+
+    return check(options)
 
 
 def _policy(options: argparse.Namespace) -> int:

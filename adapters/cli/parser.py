@@ -233,6 +233,8 @@ def _gateways(commands: "argparse._SubParsersAction[_Parser]") -> None:
         ("remove", "cut its link, and close its sessions"),
     ):
         _action(name, summary, actions).add_argument("name", metavar="NAME", help="its name: a-z and 0-9, e.g. hermes")
+    check = _action("check", "drive a gateway through the link's protocol, and say what it does wrong", actions)
+    check.add_argument("words", metavar="COMMAND", nargs=argparse.REMAINDER, help="the gateway, see gateway-link.md")
 
 
 def _looks(actions: "argparse._SubParsersAction[_Parser]") -> None:

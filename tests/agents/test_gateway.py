@@ -8,6 +8,7 @@ import signal
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,11 @@ class Hermes:
                 "telegram": {
                     "enabled": True,
                     "token": api.token,
-                    "extra": {"base_url": api.base_url, "group_topics": [{"chat_id": CHAT, "topics": topics}]},
+                    "extra": {
+                        "base_url": api.base_url,
+                        "fallback_ips": ["127.0.0.1"],
+                        "group_topics": [{"chat_id": CHAT, "topics": topics}],
+                    },
                 }
             },
         }
@@ -160,7 +165,19 @@ async def office(tmp_path: Path, api: BotApi, model: Model) -> AsyncIterator[Off
             await home.close()
 
 
-def desk_and_career(slow: asyncio.Event | None = None) -> Model:
+@dataclass
+class Pace:
+    """A model that has begun to think goes on once it is told to."""
+
+    thinks: asyncio.Event = field(default_factory=asyncio.Event)
+    go_on: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def __call__(self) -> None:
+        self.thinks.set()
+        await self.go_on.wait()
+
+
+def desk_and_career(pace: Pace | None = None) -> Model:
     """What a person asks at the desk is handed over; career reads its mail and answers; the desk tells its person."""
 
     async def model(messages: list[Json]) -> str | Calls:
@@ -177,10 +194,12 @@ def desk_and_career(slow: asyncio.Event | None = None) -> Model:
                 return READ
             read = str(last(since).get("content"))
             if "Initech" in read and "the answer is" not in read:
-                if slow is not None:
-                    await slow.wait()
+                if pace is not None:
+                    await pace()
                 return "the answer is yes"
             return "told: the answer is yes" if "the answer is" in read else "NO_REPLY"
+        if "think" in words and pace is not None:
+            await pace()
         return f"you said: {words[-60:]}"
 
     return model
@@ -198,3 +217,47 @@ async def test_a_topic_hands_to_an_idle_one_of_the_same_bot_and_its_answer_comes
         assert any("CANARY" in text for text in one.hermes.rows("tool"))
         asked = [messages for messages in one.stub.asked if "peer_receive" in told(messages, "user")[-1]]
         assert not [text for messages in asked for text in told(messages, "user") if "CANARY" in text]
+
+
+async def test_a_person_at_the_other_topic_is_first_and_the_handoff_waits(tmp_path: Path, api: BotApi) -> None:
+    pace = Pace()
+    async with office(tmp_path, api, desk_and_career(pace)) as one:
+        one.say("think of something", CAREER)
+        await pace.thinks.wait()
+        one.say("please hand it over", DESK)
+        await one.seen("handed over", DESK)
+        assert (await one.sessions())["default/career"]["activity"] == "thinking"
+        (mail,) = (await one.home.typed("inbox", "--session", "career", "--json")).lines
+        assert mail["state"] == "queued"
+        pace.go_on.set()
+        await one.seen("you said: think of something", CAREER)
+        await one.seen("the answer is yes", CAREER)
+        await one.seen("told: the answer is yes", DESK)
+
+
+async def test_a_bridge_that_is_killed_in_the_middle_goes_on_with_the_turn_once(tmp_path: Path, api: BotApi) -> None:
+    pace = Pace()
+    async with office(tmp_path, api, desk_and_career(pace)) as one:
+        one.say("please hand it over", DESK)
+        await pace.thinks.wait()
+        await one.home.kill()
+        pace.go_on.set()
+        await one.seen("the answer is yes", CAREER)
+        await one.home.up()
+        await one.seen("told: the answer is yes", DESK)
+        assert len([text for text in one.hermes.rows("user") if "peer_receive" in text]) == 2
+
+
+@pytest.mark.parametrize("ends", ["kill", "down"])
+async def test_a_gateway_that_is_restarted_in_the_middle_loses_nothing_and_repeats_nothing(
+    tmp_path: Path, api: BotApi, ends: str
+) -> None:
+    pace = Pace()
+    async with office(tmp_path, api, desk_and_career(pace)) as one:
+        one.say("please hand it over", DESK)
+        await pace.thinks.wait()
+        await getattr(one.hermes, ends)()
+        pace.go_on.set()
+        await one.hermes.up()
+        await one.seen("told: the answer is yes", DESK)
+        assert len([sent for sent in api.history if "told: the answer is yes" in sent.text]) == 1

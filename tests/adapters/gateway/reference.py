@@ -50,6 +50,24 @@ class Turn:
 class Kept:
     turns: dict[str, Turn] = field(default_factory=dict)
     posted: dict[str, str] = field(default_factory=dict)
+    file: Path | None = None
+
+    def save(self) -> None:
+        if self.file is not None:
+            begun = [one for one in self.turns.values() if not one.own and one.state != "accepted"]
+            turns = [[one.key, one.name, one.epoch, one.end] for one in begun]
+            self.file.write_text(json.dumps({"turns": turns, "posted": self.posted}))
+
+    @classmethod
+    def of(cls, file: Path) -> "Kept":
+        """What an earlier process has left: what it had begun and not ended is lost."""
+        kept = cls(file=file)
+        found = json.loads(file.read_text()) if file.exists() else {"turns": [], "posted": {}}
+        kept.posted = found["posted"]
+        for key, name, epoch, end in found["turns"]:
+            turn = kept.turns[name] = Turn(key, name, epoch, state="over")
+            turn.end = end or turn.told("finished", outcome="lost")
+        return kept
 
 
 Model = Callable[["Gateway", Turn], Awaitable[str]]
@@ -78,7 +96,7 @@ class Gateway:
         self._queue: dict[str, list[Turn]] = defaultdict(list)
         self._door: subprocess.Popen[bytes] | None = None
         self._writer: asyncio.StreamWriter | None = None
-        self._reading: asyncio.Task[None] | None = None
+        self.reading: asyncio.Task[None] | None = None
         self._ids = count(1)
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -97,7 +115,7 @@ class Gateway:
                 if turn.end is not None:
                     self._send(turn.end)
         self._send({"type": "ready"})
-        self._reading = asyncio.create_task(self._read(reader))
+        self.reading = asyncio.create_task(self._read(reader))
 
     def _connect(self) -> socket.socket:
         """By a process of its own, so that what the test itself starts is not taken for the gateway's."""
@@ -120,9 +138,9 @@ class Gateway:
         """What has not begun is dropped with the link."""
         if self._writer is not None:
             self._writer.close()
-        if self._reading is not None:
+        if self.reading is not None:
             with suppress(asyncio.CancelledError):
-                await self._reading
+                await self.reading
         if self._door is not None:
             self._door.communicate()
 
@@ -181,7 +199,7 @@ class Gateway:
                     self._send({"type": "unknown", "turn": frame["turn"], "epoch": frame["epoch"]})
                 else:
                     turn.epoch = max(turn.epoch, frame["epoch"])
-                    self._send(turn.told(turn.state if turn.end is None else "started"))
+                    self._send(turn.told("accepted" if turn.state == "accepted" else "started"))
                     if turn.end is not None:
                         self._send({**turn.end, "epoch": turn.epoch})
             case "withdraw" | "cancel":
@@ -196,11 +214,13 @@ class Gateway:
                     turn.task.cancel()
             case "ack":
                 kept.pop(frame["turn"], None)
+                self.kept.save()
             case "post":
                 receipt = self.kept.posted.get(frame["id"])
                 if receipt is None or frame["receipt"]:
                     self.posts.append(frame)
                 receipt = self.kept.posted.setdefault(frame["id"], receipt or str(len(self.kept.posted) + 1))
+                self.kept.save()
                 self._send({"type": "posted", "id": frame["id"], "receipt": receipt})
             case "result":
                 answer = self._answers.pop(frame["id"], None)
@@ -216,7 +236,9 @@ class Gateway:
         turn = known or Turn(frame["key"], frame["turn"], frame["epoch"], frame["notice"])
         turn.epoch = frame["epoch"]
         self.kept.turns[turn.name] = turn
-        self._send(turn.told(turn.state))
+        self._send(turn.told("accepted" if turn.state == "accepted" else "started"))
+        if turn.end is not None:
+            self._send({**turn.end, "epoch": turn.epoch})
         if known is None:
             self._queue[turn.key].append(turn)
             self.next(turn.key)
@@ -233,6 +255,7 @@ class Gateway:
         if self._queue[key] and self.idle(key):
             turn = self._queue[key].pop(0)
             turn.state = "started"
+            self.kept.save()
             if not self._send(turn.told("started")):
                 self.kept.turns.pop(turn.name, None)
                 return
@@ -257,6 +280,7 @@ class Gateway:
         except asyncio.CancelledError:
             turn.end = turn.told(end, outcome="interrupted", stopped=False)
         turn.state = "over"
+        self.kept.save()
         self._send(turn.end)
         self.next(turn.key)
 
