@@ -58,19 +58,22 @@ class Hub:
     def join(self, link: Link) -> None:
         self._links[link.name] = link
 
-    def begin(self, link: Link) -> None:
-        """The gateway has told of all that it has: it is asked how what was left with it stands."""
-        link.ready = True
+    def begin(self, link: Link) -> list[TurnId]:
+        """The gateway has told of all that it has: it is asked how what was left with it stands. Returns what it is
+        asked about."""
+        link.ready, asked = True, []
         for job in self._of(link.name):
             if not job.away:
                 continue
             if job.own is None and job.turn is not None:
                 link.send("claim", turn=job.turn, epoch=job.epoch)
+                asked.append(job.turn)
             else:
                 # It has not named the turn of its people again, so there is none any more.
                 self._back(job)
                 job.end(cancelled())
         self._came.setdefault(link.name, asyncio.Event()).set()
+        return asked
 
     def leave(self, link: Link) -> None:
         """A link has ended. Where it was read to its end, the gateway has begun nothing but what it told; one that was

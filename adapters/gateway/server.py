@@ -121,7 +121,8 @@ class GatewayServer:
             case "session":
                 await self._session(link, frame)
             case "ready":
-                self._hub.begin(link)
+                for turn in self._hub.begin(link):
+                    await self._exchange.gateways.returned(turn)
                 await self._exchange.gateways.hint(link.name)
             case "gone" | "reset":
                 aside(self._changed(link, frame))

@@ -121,7 +121,7 @@ class Exchange(Calls):
         self.inbound = Inbound(
             ledger, self._dispatch, commands, Buttons(ledger, control, questions, approvals, proposals)
         )
-        self.gateways = Gateways(ledger, current, self._dispatch, control, proposals, profile)
+        self.gateways = Gateways(ledger, current, self._dispatch, control, proposals, unheard, profile)
         running = Running(pid, version, store_name, clock.now(), health)
         super().__init__(
             ledger=ledger,

@@ -22,6 +22,7 @@ from bridge.flow.dispatch import Dispatch
 from bridge.flow.inbound import accept
 from bridge.flow.ledger import Ledger
 from bridge.flow.proposals import Effects, Proposals
+from bridge.flow.unheard import Unheard
 from bridge.flow.work import Work
 from bridge.gateway import Gateway, agent_of, handle_from, name_of_gateway, place_of
 from bridge.ids import MessageId, Place, SessionId, TurnId, session_id
@@ -59,6 +60,7 @@ class Gateways:
         lanes: Dispatch,
         control: Control,
         proposals: Proposals,
+        unheard: Unheard,
         profile: str,
     ) -> None:
         self._ledger = ledger
@@ -66,6 +68,7 @@ class Gateways:
         self._lanes = lanes
         self._control = control
         self._proposals = proposals
+        self._unheard = unheard
         self._profile = profile
         self._linked: Callable[[str], bool] = lambda name: False
         self._dropped: Callable[[str], None] = lambda name: None
@@ -214,6 +217,12 @@ class Gateways:
             return Begun(message.id, None, over=False)
 
         return await self._ledger.surely(body)
+
+    async def returned(self, turn: TurnId) -> None:
+        """The gateway is back, perhaps as another process, in the middle of a turn: what was read in it is shown again
+        to whoever asks."""
+        read = await self._ledger.surely(lambda work: work.store.read_in(turn))
+        self._unheard.doubt(turn, {one.id for one in read if not one.from_person})
 
     async def stopped(self, session: SessionId) -> None:
         """A person has stopped the session's turn in the gateway: it rests for its peers, as after `/stop`."""

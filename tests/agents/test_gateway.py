@@ -19,13 +19,13 @@ from tests.agents.gateway_provider import Calls, Json, Model, Provider, last, pr
 from tests.agents.installed import HERMES
 from tests.fakes.bot_api import BotApi
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(400)
 
 CHAT, DESK, CAREER = -1001, 42, 43
 CANARY = "CANARY-5519 is Initech serious?"
 PLUGIN = Path(__file__).parents[2] / "adapters" / "hermes" / "tieline_hermes"
 READ = Calls("mcp_tieline_peer_receive")
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 
 
 @pytest.fixture
@@ -182,6 +182,10 @@ def desk_and_career(pace: Pace | None = None) -> Model:
 
     async def model(messages: list[Json]) -> str | Calls:
         words, since = told(messages, "user")[-1], since_user(messages)
+        if "unfinished work" in words:
+            # Hermes goes on by itself with what a restart has cut off.
+            known = any("Initech" in text for text in told(messages, "tool"))
+            return "the answer is yes" if known else ("nothing is left" if "hand it over" in str(messages) else READ)
         if "hello" in words:
             return "hello back"
         if "hand it over" in words:

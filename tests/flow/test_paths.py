@@ -97,7 +97,7 @@ ATTEMPTS: dict[str, Attempt] = {
 }
 """By the method that they try, and where it has several ways the way."""
 
-LINK = ("admitted", "begun", "close", "hint", "paired", "register", "reset", "stopped", "turned_away")
+LINK = ("admitted", "begun", "close", "hint", "paired", "register", "reset", "returned", "stopped", "turned_away")
 
 HARMLESS = {
     "Exchange.start": "the bridge's own",
