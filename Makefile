@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 INSTALL_PROJECT := $(PIP) install --quiet --no-deps --no-build-isolation --editable .
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test agents soak bench check formatted lint types imports format lock clean
+.PHONY: help demo test seeds agents soak bench check formatted lint types imports format lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -23,6 +23,9 @@ demo: $(READY) ## show a handoff between two agents and back, without any accoun
 
 test: $(READY_DEV) ## run the tests; COVERAGE=yes measures bridge/ and policy/, ARGS=… goes to pytest
 	$(BIN)/python -m pytest -n auto --dist worksteal $(if $(COVERAGE),--cov) $(ARGS)
+
+seeds: $(READY_DEV) ## simulate 300 crowds in bad weather
+	$(BIN)/python -m tests.simulation --seeds 300 $(ARGS)
 
 agents: $(READY_DEV) ## install real agents (3 GB, needs npm) and drive them against providers on loopback; ARGS=…
 	$(BIN)/python -m tests.agents.installed
@@ -34,7 +37,7 @@ soak: $(READY_DEV) ## kills, power cuts, failing stores and simulated ones in nu
 bench: $(READY_DEV) ## measure the store beside its disk, into build/bench; ARGS=--quick takes seconds
 	$(BIN)/python -m tests.bench $(ARGS)
 
-check: formatted lint types imports ## run everything that must hold before a change is merged
+check: formatted lint types imports seeds ## run everything that must hold before a change is merged
 	@$(MAKE) --no-print-directory test COVERAGE=yes
 
 formatted: $(READY_DEV)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -15,11 +15,13 @@ from adapters import acp, orphans
 from adapters.acp import AgentSpec, Orders, Times
 from adapters.acp.failures import disguised
 from adapters.api.server import ControlServer
+from adapters.api.web import WebServer
 from adapters.gateway.hub import Hub
 from adapters.gateway.runtime import WithGateways
 from adapters.gateway.server import GatewayServer
 from adapters.mcp import direct
 from adapters.mcp import server as mcp
+from adapters.process import exited
 from adapters.settings.guarded import Guarded
 from adapters.settings.home import BALLAST, DATABASE, SETTINGS_FILE
 from adapters.settings.load import again
@@ -61,13 +63,14 @@ async def bridge(
     reread: asyncio.Event | None = None,
     accept: bool = False,
     alone: bool = False,
+    listens: Callable[[str], None] = lambda address: None,
 ) -> AsyncIterator[Exchange]:
     """A bridge that accepts, until the context is left. `chats` are further chats beside the configured ones. Once
     `reread` is set, the operator's file is read again, as it is whenever it has changed. With `accept`, what it adds
     holds without an operator's word where it has no Telegram to ask one in.
 
     `alone` says that this process is nothing but a bridge: then it adopts what its agents leave behind, and whatever
-    is below it comes of them."""
+    is below it comes of them. `listens` is told the address of the loopback listener, where one is configured."""
     clock, mark = SystemClock(), mark_of(file.home / SETTINGS_FILE)
     ballast = Ballast(file.home / BALLAST)
     store = await open_store(file.home / DATABASE, ballast=ballast)
@@ -95,6 +98,7 @@ async def bridge(
             tools={"TIELINE_HOME": str(settings.home)},
             confirm_in_chat=settings.confirm_in_chat,
             present=runtime.present,
+            gone=exited,
             health=telegram.health if telegram is not None else lambda: None,
         )
 
@@ -129,7 +133,8 @@ async def bridge(
             watch = Watch(settings.home / SETTINGS_FILE, mark, revisions.reload, reread or asyncio.Event())
             later.append(serving.create_task(watch.run()))
             try:
-                yield exchange
+                async with _web(settings, exchange, listens):
+                    yield exchange
             finally:
                 await exchange.drain()
                 for task in later:
@@ -173,6 +178,24 @@ async def _preload(runtime: WorkerRuntime) -> None:
     await mcp.preload()
 
 
+@asynccontextmanager
+async def _web(settings: Settings, exchange: Exchange, listens: Callable[[str], None]) -> AsyncIterator[None]:
+    """The listener of the loopback, where one is configured. It ends first: agents have the control socket."""
+    if settings.web is None:
+        yield
+        return
+    over_http = mcp.Web(exchange, _version())
+    web = WebServer(exchange, settings.web.host, settings.web.port, over_http.serve)
+    serving = asyncio.create_task(web.serve())
+    listens(web.address)
+    try:
+        yield
+    finally:
+        await over_http.close()
+        await web.close()
+        await serving
+
+
 def _telegram(settings: Settings, environ: Mapping[str, str], clock: SystemClock) -> TelegramChat | None:
     given = settings.telegram
     if given is None:
@@ -211,6 +234,7 @@ def _runtime(settings: Settings, environ: Mapping[str, str], clock: SystemClock)
             embed=agent.peer_text is PeerText.EMBED,
             hooks_env=agent.hooks_env,
             safe_env=agent.safe_env,
+            preset=agent.preset,
         )
         for name, agent in settings.agents.items()
     }

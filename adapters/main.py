@@ -9,21 +9,47 @@ from collections.abc import Sequence
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code (DESIGN §7)."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    match arguments[:1]:
-        case ["run"]:
+    match arguments[:2]:
+        case ["run", *_]:
             from adapters.run import run  # noqa: PLC0415 - the bridge itself: settings, server, store
 
             return run(arguments[1:])
-        case ["demo"]:
+        case ["demo", *_]:
             from adapters.demo.play import demo  # noqa: PLC0415
 
             return demo(arguments[1:])
+        case ["hook", event] if event not in ("install", "remove", "status", "-h", "--help", "--json"):
+            return _hook(arguments[1:])
         case _:
             from adapters.cli.main import main as command  # noqa: PLC0415 - light: answers in a tenth of a second
 
             looks = {f"policy {look}": _policy for look in ("check", "explain", "simulate")}
             local = {"backup": _backup, "doctor": _doctor, "gateway check": _gateway_check}
-            return command(arguments, {**local, **looks})
+            hooks = {f"hook {action}": _hooks for action in ("install", "remove", "status")}
+            return command(arguments, {**local, **looks, **hooks})
+
+
+def _hook(arguments: Sequence[str]) -> int:
+    """What agents run at each tool call."""
+    from adapters.cli.connection import Connection, Dropped, NoBridge, socket_path  # noqa: PLC0415
+    from adapters.hooks.event import hook  # noqa: PLC0415
+    from adapters.hooks.formats import Format  # noqa: PLC0415
+
+    path = socket_path(os.environ)
+
+    def wait(form: Format, thread: str, token: str | None) -> int:
+        from adapters.hooks.waiter import wait as waited  # noqa: PLC0415
+
+        bridge = Connection(path, token, None)
+        return waited(form, thread, lambda *request: bridge.begin(*request).result(), (NoBridge, Dropped))
+
+    return hook(arguments, Connection(path, os.environ.get("TIELINE_TOKEN") or None, None).post, wait)
+
+
+def _hooks(options: argparse.Namespace) -> int:
+    from adapters.hooks.command import hooks  # noqa: PLC0415
+
+    return hooks(options, os.environ)
 
 
 def _backup(options: argparse.Namespace) -> int:

@@ -127,10 +127,12 @@ async def _serve(settings: Settings, environ: Mapping[str, str], *, accept: bool
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
     try:
-        async with bridge(settings, environ, reread=reread, accept=accept, alone=True):
+        addresses: list[str] = []
+        listens = addresses.append
+        async with bridge(settings, environ, reread=reread, accept=accept, alone=True, listens=listens):
             starting = None
             socket = str(settings.home / "run" / "control.sock")
-            ready = {"event": "ready", "pid": os.getpid(), "socket": socket, "web": None}
+            ready = {"event": "ready", "pid": os.getpid(), "socket": socket, "web": next(iter(addresses), None)}
             print(json.dumps(ready), flush=True)
             _tell_person("The bridge runs. `tieline status` tells how it stands; Ctrl-C ends it.")
             await stopping.wait()

@@ -18,7 +18,7 @@ class Subject(StrEnum):
     GRANT = "grant"
     """A grant that a shell has asked for."""
     SESSION = "session"
-    """A session that a shell would make, or let take work again."""
+    """A session that a shell would make, let take work again, or make a token for."""
     PAUSE = "pause"
     """The end of a pause of all traffic between agents, which a shell has asked for."""
     GATEWAY = "gateway"

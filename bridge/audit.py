@@ -10,6 +10,8 @@ from bridge.quick import quick
 class ActKind(StrEnum):
     GRANTED = "granted"
     REVOKED = "revoked"
+    MADE = "made"
+    """A capability token, for a client of a person's own."""
     APPROVED = "approved"
     DENIED = "denied"
     PROPOSED = "proposed"

@@ -33,16 +33,17 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """What a rule may know of a session: only what the operator declared, never what it says of itself."""
+    """What a rule may know of a session: only what the operator declared, never what it says of itself. One that has
+    joined from a terminal without being declared is of no kind."""
 
     id: SessionId
-    kind: Kind
+    kind: Kind | None
     project: str | None = None
     tags: frozenset[str] = frozenset()
 
 
 def party(session: Session) -> Party:
-    return Party(session.id, session.kind, session.project, frozenset(session.tags))
+    return Party(session.id, session.kind if session.declared else None, session.project, frozenset(session.tags))
 
 
 @dataclass(frozen=True, slots=True)

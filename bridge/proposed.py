@@ -83,6 +83,10 @@ def session_renewed(session: SessionId) -> str:
     return f"{session} begins afresh, with the settings of now: what its agent knows is gone"
 
 
+def session_entrusted(session: SessionId, name: str) -> str:
+    return f"a token named {name} for {session}: whoever holds it reads its mail, and writes in its name"
+
+
 def session_proposed(what: str, by: SessionId, because: str | None = None) -> str:
     """What a shell asks for, as operators are asked for it."""
     now = f"\n· now {one_line(because)}" if because else ""

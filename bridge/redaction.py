@@ -12,6 +12,7 @@ _SHAPES = re.compile(
     r"|\bsk-[A-Za-z0-9_-]{16,}"
     r"|\b(?:gh[opsur]|github_pat)_[A-Za-z0-9_]{20,}"
     r"|\bxox[abeoprs]-[A-Za-z0-9-]{10,}"
+    r"|\btieline-[0-9a-f]{64}\b"
     r"|\bAKIA[A-Z0-9]{16}\b"
     r"|\bAIza[A-Za-z0-9_-]{30,}"
     r"|\beyJ[A-Za-z0-9_-]{10,2000}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"  # a JSON web token

@@ -6,6 +6,7 @@ from enum import StrEnum
 from bridge.ids import Place, SessionId, TurnId
 from bridge.launching import NO_OPTIONS, Creation, Frozen, Options
 from bridge.quick import quick
+from bridge.turn import Process
 
 
 class Kind(StrEnum):
@@ -95,6 +96,14 @@ class Caps:
     depth: int
 
 
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The agent in a person's terminal that a session is now: its process, and what it is called."""
+
+    process: Process
+    client: str
+
+
 @quick
 @dataclass(frozen=True, slots=True)
 class Session:
@@ -110,6 +119,8 @@ class Session:
     context `alias` is then; `standbys` are those of its agents that have another context, or that rest.
     A child has a `parent`, and lives for as long as that one's turn which it was `spawned_in`. Every other session has
     the `caps` that it was made with, or, where it is older than these, that its first child finds.
+    `joined` is there while an agent in a person's terminal is the session, and `prompted_at` is when its person typed
+    something there last, as that agent's hooks tell.
     """
 
     id: SessionId
@@ -134,6 +145,8 @@ class Session:
     parent: SessionId | None = None
     spawned_in: TurnId | None = None
     caps: Caps | None = None
+    joined: Joined | None = None
+    prompted_at: float | None = None
     version: int = 0
 
     @property
@@ -152,7 +165,13 @@ class Session:
 
     @property
     def wakes_on_reply(self) -> bool:
-        return self.runs if self.habits.reply_wake is None else self.habits.reply_wake
+        agent = self.runs or self.kind is Kind.TERMINAL
+        return agent if self.habits.reply_wake is None else self.habits.reply_wake
+
+    @property
+    def declared(self) -> bool:
+        """Whether an operator has made it, and not the agent that joined as it."""
+        return self.kind is not Kind.TERMINAL or self.source is Source.FILE
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What the interfaces show: the results of the core's operations, with the names of DESIGN §7."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
@@ -273,6 +273,19 @@ class RenewedView:
     operator must say it first."""
 
     failed: int
+    waits_for: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TokenView:
+    """A capability token of a session. `token` itself is told once, to whoever has made it. `waits_for` is where an
+    operator must accept it first: until then it stands for nobody."""
+
+    session: SessionId
+    name: str
+    made_at: float
+    used_at: float | None
+    token: str | None = field(default=None, repr=False)
     waits_for: tuple[str, ...] = ()
 
 

@@ -62,4 +62,6 @@ def within_profile(party: Party) -> tuple[Selector, ...]:
     labels = [f"tag:{tag}" for tag in party.tags]
     if party.project is not None:
         labels.append(f"project:{party.project}")
-    return Selector("*"), Selector(f"kind:{party.kind}"), *map(Selector, labels)
+    if party.kind is not None:
+        labels.append(f"kind:{party.kind}")
+    return Selector("*"), *map(Selector, labels)

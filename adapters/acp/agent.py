@@ -18,6 +18,7 @@ from adapters.acp.failures import disguised, failure, of_error, without_secrets
 from adapters.acp.files import Preloaded
 from adapters.acp.frames import Frames
 from adapters.acp.modes import Modes, cannot_be_set
+from adapters.acp.presets import Quirks, Spoils
 from adapters.acp.replay import Replay
 from adapters.acp.run import Run
 from adapters.acp.tail import Tail
@@ -165,6 +166,7 @@ class AcpAgent:
         opening: Opening,
         clock: Clock,
         stop_s: float,
+        quirks: Quirks,
     ) -> None:
         self._opening = opening
         self._child = child
@@ -175,6 +177,8 @@ class AcpAgent:
         self.seal = seal
         self._clock = clock
         self._stop_s = stop_s
+        self._quirks = quirks
+        link.client.spending.totals = quirks.totals
         self._run: Run | None = None
         self._spoilt = False
         self._prompted = False
@@ -233,7 +237,9 @@ class AcpAgent:
         run = self._run
         if run is None or run.answered.is_set():
             return
-        self._spoilt = run.cancel() or self._spoilt
+        risky = run.cancel()
+        spoils = self._quirks.spoils
+        self._spoilt = self._spoilt or spoils is Spoils.ALWAYS or (risky and spoils is Spoils.AMID)
         try:
             with contextlib.suppress(TimeoutError, ConnectionError):
                 async with asyncio.timeout(grace_s):
@@ -289,6 +295,8 @@ class AcpAgent:
         cancelled = run.cancelled or response.stop_reason == "cancelled"
         told = None if cancelled else self._problem(response, run.final)
         usage = self._spending.usage(response)
+        if self._quirks.puts_aside(run.final) and response.usage is None:
+            self._spoilt = True
         return Result(run.final, response.stop_reason, told, cancelled=cancelled, usage=usage)
 
     async def _enter(self, mode: str | None) -> Failure | None:
@@ -315,7 +323,11 @@ class AcpAgent:
     def _problem(self, response: schema.PromptResponse, final: str) -> Failure | None:
         if response.stop_reason == "refusal":
             return failure(FailureKind.REFUSAL, final or "The agent refused.")
-        return None if response.usage is not None else disguised(final, self._clock.now())
+        if response.usage is not None:
+            return None
+        if self._quirks.puts_aside(final):
+            return failure(FailureKind.CAPACITY, f"The agent is wedged and is started again: {final}")
+        return disguised(final, self._clock.now())
 
     @property
     def _spending(self) -> Spending:

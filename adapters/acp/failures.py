@@ -106,12 +106,23 @@ def disguised(final: str, now: float) -> Failure | None:
 def of_error(code: int, message: str, data: object, now: float) -> Failure:
     """The failure of a JSON-RPC error."""
     text = f"{message}: {_told(data)}" if _told(data) else message
-    told = failure(FailureKind.AUTH, text) if code == AUTH_REQUIRED else classified(text, now)
+    told = classified(text, now)
+    if kind := FailureKind.AUTH if code == AUTH_REQUIRED else _declared(data):
+        told = failure(kind, text, told.resets_at if told and told.kind is kind else None)
     provider, model = origin(data)
     return replace(told or failure(FailureKind.CRASH, text), provider=provider, model=model)
 
 
+def _declared(data: object) -> FailureKind | None:
+    """What our own agent for commands says by the exit code of one, as the operator has set it."""
+    said = data.get("tieline") if isinstance(data, dict) else None
+    kind = said.get("kind") if isinstance(said, dict) else None
+    return FailureKind(kind) if kind in {each.value for each in FailureKind} else None
+
+
 def _told(data: object) -> str:
+    if isinstance(data, dict) and "tieline" in data:
+        return ""
     if isinstance(data, dict):
         data = next((data[key] for key in ("details", "detail", "message", "error") if key in data), data)
     return str(data) if data else ""

@@ -14,6 +14,7 @@ from adapters.acp.child import Child
 from adapters.acp.failures import AUTH_REQUIRED, classified, failure, of_error
 from adapters.acp.files import preloaded
 from adapters.acp.models import set_model
+from adapters.acp.presets import Lost, quirks_of
 from adapters.acp.replay import Replay
 from adapters.acp.spec import AgentSpec, Times
 from adapters.acp.tail import Tail
@@ -22,7 +23,7 @@ from bridge.ports.clock import Clock
 from bridge.ports.runtime import Context, Launch, StartFailed
 from bridge.turn import FailureKind
 
-_CAPABILITIES = schema.ClientCapabilities(
+CAPABILITIES = schema.ClientCapabilities(
     fs=schema.FileSystemCapabilities(read_text_file=False, write_text_file=False),
     terminal=False,
     elicitation=schema.ElicitationCapabilities(
@@ -74,6 +75,7 @@ async def opened(
         opening=opening,
         clock=clock,
         stop_s=times.stop_s,
+        quirks=quirks_of(spec.preset),
     )
 
 
@@ -101,7 +103,7 @@ class _Starting:
         self._clock = clock
 
     async def run(self) -> tuple[str, Context]:
-        hello = await self._link.acp.initialize(acp.PROTOCOL_VERSION, client_capabilities=_CAPABILITIES)
+        hello = await self._link.acp.initialize(acp.PROTOCOL_VERSION, client_capabilities=CAPABILITIES)
         if hello.protocol_version != acp.PROTOCOL_VERSION:
             raise _wrong(f"The agent speaks version {hello.protocol_version} of ACP, not {acp.PROTOCOL_VERSION}.")
         offers = hello.agent_capabilities or schema.AgentCapabilities()
@@ -149,7 +151,8 @@ class _Starting:
         self._link.client.spending.options(answer.config_options)
         self._offered = answer.config_options or []
         await self._link.client.replay.quiet(self._quiet_s)
-        return bool(answer.modes or answer.field_meta or answer.config_options or self._link.client.replay.heard)
+        told = answer.modes or answer.field_meta or answer.config_options or self._link.client.replay.heard
+        return bool(told) or quirks_of(self._spec.preset).lost is Lost.ERROR
 
     async def _new(self) -> str:
         self._link.client.session = None

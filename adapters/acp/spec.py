@@ -14,7 +14,8 @@ _PASSED = frozenset({"PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "SHELL", 
 class AgentSpec:
     """`env` is set for it, `env_pass` names what is passed from the bridge's environment. With `embed` it has
     no tools and gets peer text in its prompts. `mode` is the ACP mode that its sessions are set to, where they name
-    none. `hooks_env` is set for sessions that consent to the user's hooks, `safe_env` for those in safe mode."""
+    none. `hooks_env` is set for sessions that consent to the user's hooks, `safe_env` for those in safe mode. `preset`
+    is of which make it is, where that is known: it tells where it differs from others."""
 
     name: str
     command: tuple[str, ...]
@@ -24,6 +25,7 @@ class AgentSpec:
     mode: str | None = None
     hooks_env: Mapping[str, str] = field(default_factory=dict)
     safe_env: Mapping[str, str] = field(default_factory=dict)
+    preset: str | None = None
 
     @property
     def definition(self) -> Definition:
@@ -39,9 +41,11 @@ class AgentSpec:
 
     def held_to(self, frozen: Definition) -> "AgentSpec":
         """As it was defined then, with the values of now, and with nothing that it does not have now."""
+        command = frozen.command or self.command
         return replace(
             self,
-            command=frozen.command or self.command,
+            command=command,
+            preset=self.preset if command == self.command else None,
             env=_named(self.env, frozen.env),
             env_pass=tuple(name for name in self.env_pass if name in frozen.env_pass),
             embed=self.embed and frozen.embed,

@@ -19,6 +19,9 @@ class Spending:
 
     def __init__(self) -> None:
         self.model: str | None = None
+        self.totals = False
+        """Whether the tokens that it tells at the end of a prompt are those of its process so far."""
+        self._tokens = (0, 0)
         self._total: Cost | None = None
         self._before: float | None = None
 
@@ -37,17 +40,26 @@ class Spending:
 
     def usage(self, response: "PromptResponse") -> Usage:
         told = response.usage
+        used = self._own(told.input_tokens, told.output_tokens) if told is not None else (None, None)
         metas = [meta for meta in (response.field_meta, told.field_meta if told is not None else None) if meta]
         cost = self._total.amount - self._before if self._total is not None and self._before is not None else None
         return Usage(
-            input_tokens=told.input_tokens if told is not None else None,
-            output_tokens=told.output_tokens if told is not None else None,
+            input_tokens=used[0],
+            output_tokens=used[1],
             cost=cost,
             currency=self._total.currency if self._total is not None and cost is not None else None,
             model=found(metas, _MODEL) or self.model,
             provider=found(metas, _PROVIDER),
             calls=found(metas, _CALLS),
         )
+
+    def _own(self, tokens_in: int, tokens_out: int) -> tuple[int, int]:
+        """Of a prompt alone. Less than before means that it counts anew."""
+        before_in, before_out = self._tokens
+        self._tokens = (tokens_in, tokens_out)
+        if not self.totals or tokens_in < before_in or tokens_out < before_out:
+            return tokens_in, tokens_out
+        return tokens_in - before_in, tokens_out - before_out
 
 
 def origin(data: object) -> tuple[str | None, str | None]:

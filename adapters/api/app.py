@@ -8,6 +8,7 @@ from adapters.api.guard import Guard
 from adapters.api.oversight import router as oversight
 from adapters.api.refusals import answer_with_refusals
 from adapters.api.routes import router
+from adapters.api.terminals import router as terminals
 from adapters.api.who import DescentOf, of_none
 
 
@@ -24,4 +25,5 @@ def create_app(exchange: Exchange, descent_of: DescentOf = of_none, version: str
     app.include_router(router)
     app.include_router(oversight)
     app.include_router(gateways)
+    app.include_router(terminals)
     return app

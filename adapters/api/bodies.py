@@ -117,6 +117,10 @@ class StopBody(Body):
     everything: bool = Field(False, description="What is queued is cancelled too.")
 
 
+class TokenBody(Body):
+    name: Name
+
+
 class TakeBody(Body):
     session: Name | None = None
 
@@ -158,3 +162,15 @@ class GrantBody(Body):
                 except BadSelector as error:
                     raise ValueError(f"{error}: {error.remedy}") from None
         return self
+
+
+class JoinBody(Body):
+    """`client` is what the agent calls itself, `cwd` where it works, `session` the one that its environment names."""
+
+    client: Annotated[Text, Field(min_length=1, max_length=200)]
+    cwd: Annotated[Text, Field(max_length=4096)]
+    session: Name | None = None
+
+
+class EventBody(Body):
+    event: Literal["start", "prompt", "woken", "tool", "stop", "stop-again", "idle", "end"]

@@ -1,5 +1,6 @@
 """What the control API asks of the core."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -11,7 +12,9 @@ from bridge.grant import Scope
 from bridge.ids import SessionId
 from bridge.launching import Options
 from bridge.message import Origin
+from bridge.terminal import Happening, Joining, Told
 from bridge.trace import Step
+from bridge.turn import Process
 from bridge.views import (
     AnswerView,
     DecidedView,
@@ -28,6 +31,7 @@ from bridge.views import (
     Send,
     SessionView,
     StatusView,
+    TokenView,
 )
 
 
@@ -76,6 +80,20 @@ class Gateways(Protocol):
     async def remove(self, caller: Caller, name: str) -> GatewayView: ...
 
 
+class Terminals(Protocol):
+    """The agents in persons' terminals. `Told.ended` where the caller is none."""
+
+    async def join(self, pids: Sequence[int], joining: Joining) -> tuple[SessionId, str]: ...
+
+    def process(self, session: SessionId) -> Process | None: ...
+
+    def token(self, caller: Caller) -> str: ...
+
+    async def happened(self, caller: Caller, happening: Happening) -> Told: ...
+
+    async def wait(self, caller: Caller) -> Told: ...
+
+
 class Exchange(Protocol):
     """Every method raises `Refused` for what it does not admit. Waits end when their caller is cancelled."""
 
@@ -84,6 +102,9 @@ class Exchange(Protocol):
 
     @property
     def gateways(self) -> Gateways: ...
+
+    @property
+    def terminals(self) -> Terminals: ...
 
     async def send(self, caller: Caller, send: Send) -> Receipt: ...
 
@@ -127,6 +148,12 @@ class Exchange(Protocol):
 
     async def renew(self, caller: Caller, session: str) -> RenewedView: ...
 
+    async def make_token(self, caller: Caller, session: str, name: str) -> TokenView: ...
+
+    async def tokens_of(self, caller: Caller, session: str) -> list[TokenView]: ...
+
+    async def revoke_token(self, caller: Caller, session: str, name: str) -> TokenView: ...
+
     async def trace(self, caller: Caller, ident: str) -> list[Step]: ...
 
     async def status(self, caller: Caller) -> StatusView: ...
@@ -134,6 +161,8 @@ class Exchange(Protocol):
     async def caller(self, session_name: str | None, *, origin: Origin, bound: SessionId | None) -> Caller: ...
 
     async def turned_away(self, session: SessionId | None, wish: str, refused: Refused) -> None: ...
+
+    def token_ended(self, token: str) -> asyncio.Event: ...
 
     def token_session(self, token: str) -> SessionId | None: ...
 

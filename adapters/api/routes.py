@@ -5,11 +5,23 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
-from adapters.api.bodies import AckBody, AskBody, FollowBody, SendBody, SessionBody, SpawnBody, StopBody, TakeBody, Wait
+from adapters.api.bodies import (
+    AckBody,
+    AskBody,
+    FollowBody,
+    SendBody,
+    SessionBody,
+    SpawnBody,
+    StopBody,
+    TakeBody,
+    TokenBody,
+    Wait,
+)
 from adapters.api.request import CallerOf, ChannelOf, ExchangeOf, while_connected
 from adapters.api.shown import (
     AckedShown,
     AnswerShown,
+    EntrustedShown,
     ErrorShown,
     InboxShown,
     MadeShown,
@@ -21,6 +33,8 @@ from adapters.api.shown import (
     StatusShown,
     StepShown,
     StoppedShown,
+    TokenShown,
+    TokensShown,
     TraceShown,
 )
 from adapters.api.who import caller
@@ -78,6 +92,25 @@ async def renew(exchange: ExchangeOf, by: CallerOf, name: str) -> RenewedShown:
     """Gives a session a fresh context, with the settings of now. `waits_for` names the place where an operator must
     accept that first."""
     return RenewedShown.model_validate(await exchange.renew(by, name))
+
+
+@router.post("/sessions/{name:path}/tokens")
+async def make_token(exchange: ExchangeOf, by: CallerOf, name: str, body: TokenBody) -> EntrustedShown:
+    """Makes a capability token for a client of a person's own. It is told this once. `waits_for` names the place where
+    an operator must accept it first."""
+    return EntrustedShown.model_validate(await exchange.make_token(by, name, body.name))
+
+
+@router.get("/sessions/{name:path}/tokens")
+async def tokens(exchange: ExchangeOf, by: CallerOf, name: str) -> TokensShown:
+    """The tokens of a session that hold, but not what they are."""
+    return TokensShown(tokens=[TokenShown.model_validate(one) for one in await exchange.tokens_of(by, name)])
+
+
+@router.post("/sessions/{name:path}/tokens/{token}/revoke")
+async def revoke_token(exchange: ExchangeOf, by: CallerOf, name: str, token: str) -> TokenShown:
+    """Ends a token, by its name, and whatever is open by it."""
+    return TokenShown.model_validate(await exchange.revoke_token(by, name, token))
 
 
 @router.post("/send")

@@ -125,6 +125,25 @@ class RenewedShown(Shown):
     waits_for: list[str]
 
 
+class TokenShown(Shown):
+    session: str
+    name: str
+    made_at: Time
+    used_at: Time | None
+
+
+class EntrustedShown(TokenShown):
+    """`token` is told this once. With `waits_for` an operator has to accept it there first, and until then it stands
+    for nobody."""
+
+    token: str
+    waits_for: list[str]
+
+
+class TokensShown(Shown):
+    tokens: list[TokenShown]
+
+
 class StepShown(Shown):
     """`detail.message_id` says which message of the conversation the step belongs to."""
 
@@ -304,3 +323,20 @@ class ErrorDetail(Shown):
 
 class ErrorShown(Shown):
     error: ErrorDetail
+
+
+class JoinedShown(Shown):
+    session: str
+    token: str
+
+
+class TerminalShown(Shown):
+    session: str | None
+    agent: int | None = Field(description="The process of the agent.")
+
+
+class ToldShown(Shown):
+    """`notice` is a fixed text for the agent. `ended`: the caller is no agent in a terminal, or is it no more."""
+
+    notice: str | None
+    ended: bool

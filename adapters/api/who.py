@@ -52,7 +52,7 @@ async def caller(exchange: Exchange, channel: Channel) -> Caller:
         return await _agent(exchange, channel, session)
     if channel.peer is None:
         return await exchange.caller(channel.name, origin=Origin.PEER, bound=None)
-    process, descent = await asyncio.to_thread(_looked_at, channel.peer, channel.descent_of)
+    process, descent = await asyncio.to_thread(looked_at, channel.peer, channel.descent_of)
     if not process.pids:
         refused = Refused(
             Code.NOT_PERMITTED,
@@ -75,7 +75,7 @@ async def caller(exchange: Exchange, channel: Channel) -> Caller:
     return await exchange.caller(channel.name, origin=Origin.PEER, bound=None)
 
 
-def _looked_at(peer: Peer, descent_of: DescentOf) -> tuple[Lineage, Descent]:
+def looked_at(peer: Peer, descent_of: DescentOf) -> tuple[Lineage, Descent]:
     process = lineage(peer)
     return process, descent_of(process.pids) if process.pids else Descent.LEFT
 

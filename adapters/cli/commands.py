@@ -92,8 +92,49 @@ def new_session(bridge: Connection, options: argparse.Namespace) -> int:
 
 
 def session(bridge: Connection, options: argparse.Namespace) -> int:
-    actions = {"new": new_session, "stop": stop, "resume": resume, "renew": renew}
+    actions = {"new": new_session, "stop": stop, "resume": resume, "renew": renew, **_TOKENS}
     return actions[options.action](bridge, options)
+
+
+def token(bridge: Connection, options: argparse.Namespace) -> int:
+    """The token alone goes to stdout, so that a script can keep it."""
+    utf8(options.name)
+    made = bridge.post(f"{_of_session(options)}/tokens", {"name": options.name})
+    if options.json:
+        record(made)
+        return exits.OK
+    if made["waits_for"]:
+        note(f"it stands for nobody until an operator accepts it at {made['waits_for'][0]}")
+    note("it is shown this once; its client gets it as TIELINE_TOKEN, or as Authorization: Bearer")
+    say(made["token"])
+    return exits.OK
+
+
+def tokens(bridge: Connection, options: argparse.Namespace) -> int:
+    found = bridge.get(f"{_of_session(options)}/tokens")["tokens"]
+    if options.json:
+        for one in found:
+            record(one)
+        return exits.OK
+    rows = [[_value(one[key]) for key in ("name", "made_at", "used_at")] for one in found]
+    columns([["NAME", "MADE", "LAST USED"], *rows])
+    return exits.OK
+
+
+def revoke(bridge: Connection, options: argparse.Namespace) -> int:
+    done = bridge.post(f"{_of_session(options)}/tokens/{quoted(options.name)}/revoke", {})
+    if options.json:
+        record(done)
+    else:
+        say(f"{done['name']} of {done['session']} stands for nobody any more")
+    return exits.OK
+
+
+_TOKENS = {"token": token, "tokens": tokens, "revoke": revoke}
+
+
+def _of_session(options: argparse.Namespace) -> str:
+    return f"/v1/sessions/{quoted(options.handle)}"
 
 
 def stop(bridge: Connection, options: argparse.Namespace) -> int:

@@ -87,7 +87,7 @@ def _run(arguments: Sequence[str], local: Local) -> int:
     if options.command == "mcp":
         from adapters.cli.pipe import pipe  # noqa: PLC0415 - no other command needs its threads
 
-        return pipe(path, token)
+        return pipe(path, token, options.agent, os.environ.get("TIELINE_SESSION") or None)
     command = _COMMANDS.get(options.command)
     if command is None:
         raise UsageError(f"{options.command} is not a command of a running bridge", parser.prog)

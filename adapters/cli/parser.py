@@ -70,7 +70,8 @@ def build() -> argparse.ArgumentParser:
 
     backup = command("backup", "copy the store, whole, while the bridge runs or not")
     backup.add_argument("path", metavar="PATH", nargs="?", help="a new file, or a folder (else backups/ in the home)")
-    command("doctor", "whether all is well, and what to do where it is not")
+    doctor = command("doctor", "whether all is well, and what to do where it is not")
+    doctor.add_argument("--agents", action="store_true", help="start each agent that is there, and tell what it can do")
 
     status = command("status", "whether the bridge runs, and what waits in it")
     status.add_argument("--wait", type=seconds, default=0, metavar="S", help="wait so long until it accepts")
@@ -107,12 +108,23 @@ def build() -> argparse.ArgumentParser:
 
     _oversight(commands)
     _gateways(commands)
-    command("mcp", "the bridge's tools for an agent, over stdin and stdout")
+    hook = _group("hook", "let the agents in your own terminals hear of mail", commands)
+    actions = hook.add_subparsers(metavar="ACTION", dest="action", required=True)
+    for name, summary in (
+        ("install", "add the tools and hooks to an agent of yours, beside what it has"),
+        ("remove", "take them out again, without a trace"),
+    ):
+        _action(name, summary, actions).add_argument(
+            "agent", metavar="AGENT", help="claude-code, codex, gemini, opencode or hermes"
+        )
+    _action("status", "for which agents they are installed", actions)
+    mcp = command("mcp", "the bridge's tools for an agent, over stdin and stdout")
+    mcp.add_argument("--agent", metavar="A", help="what the agent is called; else as it calls itself")
     return parser
 
 
 def _sessions(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    session = _group("session", "make, stop, resume or renew a session", commands)
+    session = _group("session", "make, stop, resume or renew a session, and tokens for it", commands)
     actions = session.add_subparsers(metavar="ACTION", dest="action", required=True)
     new = _action("new", "make a session", actions)
     new.add_argument("handle", metavar="HANDLE", help="its name for ever: a-z, 0-9 and -")
@@ -127,6 +139,13 @@ def _sessions(commands: "argparse._SubParsersAction[_Parser]") -> None:
     renew = _action("renew", "give it a fresh context, and the settings of now", actions)
     for one in (stop, resume, renew):
         one.add_argument("handle", metavar="HANDLE", help="its handle or id")
+    token = _action("token", "make a token for a client of your own, which is then this session", actions)
+    tokens = _action("tokens", "the tokens that hold, and when each was last used", actions)
+    revoke = _action("revoke", "end a token, and what is open by it", actions)
+    for one in (token, tokens, revoke):
+        one.add_argument("handle", metavar="HANDLE", help="the handle or id of a session without an agent")
+    token.add_argument("--name", metavar="N", default="client", help="to tell it from others (client)")
+    revoke.add_argument("name", metavar="NAME", help="as tieline session tokens lists it")
     stop.add_argument("--all", action="store_true", help="cancel what is queued, too")
 
 

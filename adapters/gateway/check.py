@@ -2,7 +2,8 @@
 
 The command is started with `TIELINE_HOME`, where the link is, and `TIELINE_GATEWAY_TOKEN`. It reads from its stdin what
 people do, a JSON object a line: `{"do": "hold", "key": K}`, so that whatever begins in that session goes on until
-`{"do": "go", "key": K}`; and `{"do": "person", "key": K}`, a person writes there. It is killed and started again.
+`{"do": "go", "key": K}`; and `{"do": "person", "key": K}`, a person writes there. Once that is done it says so on its
+stdout: `{"did": "hold"}`. It is killed and started again.
 """
 
 import argparse
@@ -10,7 +11,6 @@ import asyncio
 import contextlib
 import json
 import os
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from itertools import count
@@ -46,7 +46,7 @@ class Bench:
 
     async def start(self) -> None:
         self._process = await asyncio.create_subprocess_exec(
-            *self._command, env=self._environ, stdin=asyncio.subprocess.PIPE, stdout=sys.stderr
+            *self._command, env=self._environ, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
         )
         await self.link()
 
@@ -60,10 +60,16 @@ class Bench:
         if self._writer is not None:
             self._writer.close()
 
-    def people(self, what: str, key: str) -> None:
+    async def people(self, what: str, key: str) -> None:
+        """They do it, and the gateway has seen it."""
         assert self._process is not None
         assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"do": what, "key": key}).encode() + b"\n")
+        async with _patience(f"it does not say that it did {what!r}"):
+            while (line := await self._process.stdout.readline()).strip() != json.dumps({"did": what}).encode():
+                if not line:
+                    raise Wrong("it has ended")
 
     async def took(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._links.put_nowait((reader, writer))
@@ -151,12 +157,12 @@ async def _idle(bench: Bench) -> None:
 
 
 async def _twice(bench: Bench) -> None:
-    bench.people("hold", bench.keys[0])
+    await bench.people("hold", bench.keys[0])
     turn = bench.work()
     await bench.next("started", turn=turn)
     bench.work(turn=turn)
     await bench.next("started", turn=turn)
-    bench.people("go", bench.keys[0])
+    await bench.people("go", bench.keys[0])
     await bench.next("finished", turn=turn)
     bench.work(turn=turn)
     end = await bench.ended(turn)
@@ -166,7 +172,7 @@ async def _twice(bench: Bench) -> None:
 
 
 async def _stale(bench: Bench) -> None:
-    bench.people("hold", bench.keys[0])
+    await bench.people("hold", bench.keys[0])
     turn = bench.work(epoch=2)
     await bench.next("started", turn=turn)
     bench.say("cancel", turn=turn, epoch=1)
@@ -174,7 +180,7 @@ async def _stale(bench: Bench) -> None:
     bench.say("claim", turn=turn, epoch=3)
     if (await bench.next("started", turn=turn)).get("epoch") != 3:
         raise Wrong("a turn that is claimed does not go on under the new epoch")
-    bench.people("go", bench.keys[0])
+    await bench.people("go", bench.keys[0])
     end = await bench.ended(turn)
     if (end.get("outcome"), end.get("epoch")) != ("completed", 3):
         raise Wrong("a turn that is claimed does not end under the new epoch")
@@ -182,8 +188,8 @@ async def _stale(bench: Bench) -> None:
 
 async def _person_first(bench: Bench) -> None:
     key = bench.keys[0]
-    bench.people("hold", key)
-    bench.people("person", key)
+    await bench.people("hold", key)
+    await bench.people("person", key)
     own = await bench.next("turn_begun")
     turn = bench.work()
     await bench.next("accepted", turn=turn)
@@ -192,7 +198,7 @@ async def _person_first(bench: Bench) -> None:
     await bench.next("withdrawn", turn=turn)
     again = bench.work()
     await bench.next("accepted", turn=again)
-    bench.people("go", key)
+    await bench.people("go", key)
     end = await bench.next("turn_ended", turn=own["turn"])
     bench.say("ack", turn=own["turn"], epoch=0)
     if end.get("outcome") != "completed":
@@ -203,12 +209,12 @@ async def _person_first(bench: Bench) -> None:
 
 
 async def _cancel(bench: Bench) -> None:
-    bench.people("hold", bench.keys[0])
+    await bench.people("hold", bench.keys[0])
     turn = bench.work()
     await bench.next("started", turn=turn)
     bench.say("cancel", turn=turn, epoch=1)
     end = await bench.ended(turn)
-    bench.people("go", bench.keys[0])
+    await bench.people("go", bench.keys[0])
     if end.get("outcome") != "interrupted":
         raise Wrong(f"a turn that is stopped ends as {end.get('outcome')!r}")
     await _idle(bench)
@@ -216,8 +222,8 @@ async def _cancel(bench: Bench) -> None:
 
 async def _cut(bench: Bench) -> None:
     key = bench.keys[0]
-    bench.people("hold", key)
-    bench.people("person", key)
+    await bench.people("hold", key)
+    await bench.people("person", key)
     own = await bench.next("turn_begun")
     turn = bench.work()
     await bench.next("accepted", turn=turn)
@@ -225,7 +231,7 @@ async def _cut(bench: Bench) -> None:
     await bench.link()
     bench.say("claim", turn=turn, epoch=2)
     await bench.next("unknown", turn=turn)
-    bench.people("go", key)
+    await bench.people("go", key)
     await bench.next("turn_ended", turn=own["turn"])
     bench.say("ack", turn=own["turn"], epoch=0)
     await bench.never("started", turn, "work is begun that had not begun as its link ended")
@@ -244,7 +250,7 @@ async def _end_kept(bench: Bench) -> None:
 
 
 async def _killed(bench: Bench) -> None:
-    bench.people("hold", bench.keys[0])
+    await bench.people("hold", bench.keys[0])
     turn = bench.work()
     await bench.next("started", turn=turn)
     await bench.kill()

@@ -1,5 +1,6 @@
 """What the tools ask of the core."""
 
+import asyncio
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -7,7 +8,7 @@ from bridge.caller import Caller
 from bridge.errors import Refused
 from bridge.ids import SessionId
 from bridge.message import Origin
-from bridge.views import AnswerView, Receipt, Received, Send, SessionView
+from bridge.views import AnswerView, Mail, Receipt, Received, Send, SessionView
 
 
 class Exchange(Protocol):
@@ -38,6 +39,16 @@ class Exchange(Protocol):
     async def caller(self, session_name: str | None, *, origin: Origin, bound: SessionId | None) -> Caller: ...
 
     async def turned_away(self, session: SessionId | None, wish: str, refused: Refused) -> None: ...
+
+    async def inbox(self, caller: Caller, session: str | None, take: bool) -> list[Mail]: ...
+
+    async def wait_inbox(
+        self, caller: Caller, session: str | None, known: set[str], timeout_s: float
+    ) -> list[Mail]: ...
+
+    def changes(self) -> AbstractContextManager[asyncio.Event]: ...
+
+    def token_ended(self, token: str) -> asyncio.Event: ...
 
     def token_session(self, token: str) -> SessionId | None: ...
 

@@ -6,7 +6,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from bridge import views
 from bridge.views import rfc3339
-from bridge.wording import MAIL_NOTE, OPEN_NOTE, REPLY_NOTE, SPAWNED_NOTE
+from bridge.wording import INBOX_NOTE, MAIL_NOTE, OPEN_NOTE, REPLY_NOTE, SPAWNED_NOTE
 
 
 def _shown(seconds: object) -> object:
@@ -112,6 +112,40 @@ class MailResult(Result):
             accepted_at=rfc3339(mail.accepted_at),
             redelivered=mail.redelivered,
         )
+
+
+class WaitingResult(Result):
+    """Mail as it is listed: without its text."""
+
+    message_id: str
+    sender: str = Field(serialization_alias="from")
+    intent: str
+    origin: str
+    state: str
+    in_reply_to: str | None
+    conversation_id: str
+    accepted_at: str
+
+    @classmethod
+    def of(cls, mail: views.Mail) -> "WaitingResult":
+        return cls(
+            message_id=mail.message_id,
+            sender=mail.sender,
+            intent=mail.intent,
+            origin=mail.origin,
+            state=mail.state,
+            in_reply_to=mail.in_reply_to,
+            conversation_id=mail.conversation_id,
+            accepted_at=rfc3339(mail.accepted_at),
+        )
+
+
+class InboxResult(Result):
+    """`waiting` counts all that is unsettled, `messages` are the oldest of it."""
+
+    messages: list[WaitingResult]
+    waiting: int
+    note: str = INBOX_NOTE
 
 
 class ReceivedResult(Result):

@@ -18,7 +18,7 @@ A = TypeVar("A", bound=arguments.Arguments)
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[A]):
-    """`reads` tools change nothing outside the bridge, `ends` ones take something back."""
+    """`reads` tools change nothing outside the bridge, `ends` ones take something back, `waits` ones may take long."""
 
     name: str
     description: str
@@ -28,13 +28,14 @@ class Tool(Generic[A]):
     reads: bool = False
     ends: bool = False
     idempotent: bool = False
+    waits: bool = False
 
     def described(self) -> mcp_types.Tool:
         return mcp_types.Tool(
             name=self.name,
             description=self.description,
             input_schema=_untitled(self.arguments.model_json_schema()),
-            output_schema=_untitled(self.result.model_json_schema(mode="serialization")),
+            output_schema=_or_refused(_untitled(self.result.model_json_schema(mode="serialization"))),
             annotations=mcp_types.ToolAnnotations(
                 read_only_hint=self.reads,
                 destructive_hint=self.ends,
@@ -46,6 +47,29 @@ class Tool(Generic[A]):
     async def call(self, exchange: Exchange, caller: Caller, given: dict[str, Any]) -> results.Result:
         """Raises `ValidationError` for wrong arguments, and `Refused`."""
         return await self.run(exchange, caller, self.arguments.model_validate(given))
+
+
+def _or_refused(schema: dict[str, Any]) -> dict[str, Any]:
+    """A refusal is a result of every tool: some clients hold error results to the schema as well, and would tell their
+    agent of nothing but the difference."""
+    part = {"type": "string"}
+    refusal = {
+        "type": "object",
+        "properties": {
+            "code": part,
+            "reason": part,
+            "rule": {"anyOf": [part, {"type": "null"}]},
+            "remedy": part,
+        },
+        "required": ["code", "reason", "rule", "remedy"],
+    }
+    required = schema.pop("required", [])
+    beside = {"mail_waits": part, "error": refusal}
+    return {
+        **schema,
+        "properties": {**schema["properties"], **beside},
+        "anyOf": [{"required": required}, {"required": ["error"]}],
+    }
 
 
 def _untitled(schema: Any) -> Any:
@@ -129,6 +153,7 @@ TOOLS: dict[str, Tool[Any]] = {
             arguments.Ask,
             results.AnswerResult,
             _ask,
+            waits=True,
         ),
         Tool(
             "peer_receive",

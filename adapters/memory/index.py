@@ -9,6 +9,7 @@ from bridge.message import Message, State
 from bridge.post import Post, PostState
 from bridge.request import Request
 from bridge.session import Session
+from bridge.token import Token
 from bridge.turn import Turn
 
 GOING = "going"
@@ -53,6 +54,8 @@ def _groups_of(row: Any) -> Iterator[tuple[type, object]]:
             going = row.live
         case Approval():
             going = row.open
+        case Token():
+            going = row.holds
         case Session():
             going = row.parent is not None and row.closed_at is None
         case _:

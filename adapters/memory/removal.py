@@ -17,10 +17,27 @@ from bridge.ports.store import Key
 from bridge.post import Post, PostState
 from bridge.request import Request
 from bridge.session import Session
+from bridge.token import Token
 from bridge.trace import Step
 from bridge.turn import Turn
 
-_KINDS = (Message, Request, Turn, Post, Update, Step, Verdict, Conversation, Key, Grant, Approval, Act, Pair, Session)
+_KINDS = (
+    Message,
+    Request,
+    Turn,
+    Post,
+    Update,
+    Step,
+    Verdict,
+    Conversation,
+    Key,
+    Grant,
+    Approval,
+    Token,
+    Act,
+    Pair,
+    Session,
+)
 """What belongs to a message comes after it."""
 
 
@@ -72,6 +89,8 @@ class _Rule:
                 return any(map(self._past, (row.used_at, row.revoked_at, row.expires_at)))
             case Approval():
                 return self._past(row.closed_at)
+            case Token():
+                return self._past(row.revoked_at)
             case Act():
                 return self._past(row.at)
             case Pair():

@@ -22,6 +22,7 @@ from bridge.post import Post, PostKind
 from bridge.regime import Regime
 from bridge.request import Request
 from bridge.session import Binding, Session
+from bridge.token import Token
 from bridge.trace import Step
 from bridge.turn import Turn
 
@@ -327,6 +328,14 @@ class MemoryStore:
     async def held(self) -> list[Message]:
         return self._all(
             Message, lambda message: message.state is State.HELD, among=GOING, by=lambda message: message.id
+        )
+
+    async def tokens(self, session: SessionId | None = None) -> list[Token]:
+        return self._all(
+            Token,
+            lambda token: session in (None, token.session),
+            among=GOING,
+            by=lambda token: (token.session, token.name),
         )
 
     # Records

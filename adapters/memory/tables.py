@@ -22,6 +22,7 @@ from bridge.post import Post
 from bridge.regime import Regime
 from bridge.request import Request
 from bridge.session import Binding, Session
+from bridge.token import Token
 from bridge.trace import Step
 from bridge.turn import Turn
 
@@ -103,6 +104,9 @@ class Tables:
         """A group as it is to be, and what else is written of its kind."""
         return {**self._index.rows(kind, group), **written.get(kind, {})}.values()
 
+    def _every_after(self, kind: type[_T], written: _Rows) -> Iterable[_T]:
+        return {**self._kept[kind], **written.get(kind, {})}.values()
+
     def _check_uniqueness(self, written: _Rows) -> None:
         if Turn in written:
             live = [turn.session for turn in self._after(Turn, GOING, written) if turn.live]
@@ -110,6 +114,10 @@ class Tables:
         if Approval in written:
             pending = [(one.subject, one.about) for one in self._after(Approval, GOING, written) if one.open]
             _check_distinct(pending, "open approval about the same")
+        if Token in written:
+            held = [(one.session, one.name) for one in self._after(Token, GOING, written) if one.holds]
+            _check_distinct(held, "token of the same name")
+            _check_distinct([one.digest for one in self._every_after(Token, written)], "token with the same digest")
         for post in written.get(Post, {}).values():
             same = [one.id for one in self._after(Post, post.key, written) if one.key == post.key]
             if len(same) > 1:
@@ -179,6 +187,8 @@ def _is_sound(row: Any) -> bool:
             return (row.parent is None) == (row.spawned_in is None) and (row.caps is None or row.parent is None)
         case Regime():
             return row.paused == (row.paused_by is not None)
+        case Token():
+            return row.holds == (row.revoked_by is None)
     return True
 
 

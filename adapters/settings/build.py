@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 
+from adapters.acp.presets import PRESETS
 from adapters.settings.addresses import Address
+from adapters.settings.commands import COMMAND, driven
 from adapters.settings.home import expanded
 from adapters.settings.model import (
     AgentSettings,
@@ -14,7 +16,6 @@ from adapters.settings.model import (
     TelegramSettings,
     WebSettings,
 )
-from adapters.settings.presets import HOOKS_ENV, PRESETS, SAFE_ENV
 from adapters.settings.schema import AgentTable, File, RuleTable, SessionTable, TelegramTable
 from adapters.settings.sources import Sources
 from adapters.settings.zone import machine_zone
@@ -59,19 +60,28 @@ def _web(listen: Address) -> WebSettings:
 
 
 def _agent(name: str, table: AgentTable) -> AgentSettings:
+    preset = PRESETS.get(table.preset or "")
     return AgentSettings(
         name=name,
-        command=tuple(table.command or PRESETS[table.preset or ""]),
+        command=_command(table),
         env=dict(table.env),
-        env_pass=tuple(table.env_pass),
+        env_pass=tuple(preset.env_pass if table.env_pass is None and preset is not None else table.env_pass or ()),
         peer_text=PeerText(table.peer_text),
         hooks_env=hooks_env(table),
-        safe_env=dict(SAFE_ENV.get(table.preset or "", {}) if table.safe_env is None else table.safe_env),
+        safe_env=dict(preset.safe_env if table.safe_env is None and preset is not None else table.safe_env or {}),
+        preset=table.preset if table.mode != COMMAND else None,
     )
 
 
+def _command(table: AgentTable) -> tuple[str, ...]:
+    if table.mode == COMMAND:
+        return driven(table.model_dump())
+    return tuple(table.command or PRESETS[table.preset or ""].command)
+
+
 def hooks_env(table: AgentTable) -> Mapping[str, str]:
-    return dict(HOOKS_ENV.get(table.preset or "", {}) if table.hooks_env is None else table.hooks_env)
+    preset = PRESETS.get(table.preset or "")
+    return dict(preset.hooks_env if table.hooks_env is None and preset is not None else table.hooks_env or {})
 
 
 def _session(profile: str, handle: str, table: SessionTable, environ: Mapping[str, str]) -> Declared:

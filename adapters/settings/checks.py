@@ -7,6 +7,7 @@ wrong form is the schema's to report, and is passed over here.
 from collections.abc import Iterator
 
 from adapters.settings.addresses import telegram_chat
+from adapters.settings.command_checks import command_problems
 from adapters.settings.explain import dotted
 from adapters.settings.problems import Problem, choice
 from adapters.settings.sources import Key, Sources
@@ -18,6 +19,7 @@ from bridge.session import Kind
 def problems_between(sources: Sources) -> Iterator[Problem]:
     for check in (
         _agents_start,
+        command_problems,
         _agents_exist,
         _shell_is_a_shell,
         _agents_are_there,

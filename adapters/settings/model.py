@@ -48,7 +48,7 @@ class AgentSettings:
     """How an agent is started: `command` is run as it is, without a shell.
 
     `env` is set for it, `env_pass` names what is passed on from the bridge's environment; nothing else is. `hooks_env`
-    is set where a session consents to hooks, `safe_env` in safe mode.
+    is set where a session consents to hooks, `safe_env` in safe mode. `preset` is of which make it is.
     """
 
     name: str
@@ -58,6 +58,7 @@ class AgentSettings:
     peer_text: PeerText
     hooks_env: Mapping[str, str] = field(default_factory=dict, repr=False)
     safe_env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    preset: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

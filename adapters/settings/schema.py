@@ -14,15 +14,17 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from adapters.acp.presets import PRESETS
 from adapters.settings.addresses import Address, listening, place_problem
+from adapters.settings.commands import COMMAND
 from adapters.settings.model import PeerText
-from adapters.settings.presets import PRESETS
 from adapters.settings.problems import choice
 from adapters.settings.sources import EnvironmentText
 from bridge.decision import Effect, Verb
 from bridge.limits import Limits
 from bridge.quiet import hours
 from bridge.session import Busy, Kind, PeerTools
+from bridge.turn import FailureKind
 from policy.selectors import BadSelector, Selector, selector
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}\Z")
@@ -119,10 +121,14 @@ def _store_url(value: str) -> str:
 
 
 def _mode(value: str) -> str:
-    if value == "command":
-        raise wrong('is not supported yet as "command"', 'use an agent that speaks ACP, with mode = "acp"')
-    if value != "acp":
-        raise wrong(f"has the unknown mode {value!r}", 'write mode = "acp"')
+    if value not in ("acp", COMMAND):
+        raise wrong(f"has the unknown mode {value!r}", 'write mode = "acp" or mode = "command"')
+    return value
+
+
+def _exit_code(value: str) -> str:
+    if not value.isascii() or not value.isdigit() or not 1 <= int(value) <= 255:
+        raise wrong(f"has {value!r}, which is no exit code", "write one from 1 to 255, in quotes")
     return value
 
 
@@ -164,6 +170,7 @@ def _token(value: SecretStr) -> SecretStr:
 Text = Annotated[str, AfterValidator(_text)]
 Name = Annotated[str, AfterValidator(_name)]
 Variable = Annotated[str, AfterValidator(_variable)]
+ExitCode = Annotated[str, AfterValidator(_exit_code)]
 Truth = Annotated[bool, BeforeValidator(_truth)]
 Whole = Annotated[int, BeforeValidator(_number), AfterValidator(_bounded)]
 Positive = Annotated[Whole, Field(gt=0)]
@@ -204,9 +211,15 @@ class AgentTable(Table):
     mode: Annotated[str, AfterValidator(_mode)] = "acp"
     peer_text: Annotated[str, _one_of("way", PeerText)] = PeerText.PULL
     env: dict[Variable, str] = {}
-    env_pass: Annotated[list[Variable], BeforeValidator(_listed)] = []
+    env_pass: Annotated[list[Variable], BeforeValidator(_listed)] | None = None
     hooks_env: dict[Variable, str] | None = None
     safe_env: dict[Variable, str] | None = None
+    resume: Annotated[list[Text], Field(min_length=1)] | None = None
+    output: Annotated[str, _one_of("form", ("text", "json"))] | None = None
+    text: Text | None = None
+    session: Text | None = None
+    lost: Text | None = None
+    exit_codes: dict[ExitCode, Annotated[str, _one_of("kind of failure", FailureKind)]] = {}
 
 
 class ServerTable(Table):

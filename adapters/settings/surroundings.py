@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
+from adapters.acp.presets import PRESETS
 from adapters.settings.model import AgentSettings, PeerText
-from adapters.settings.presets import HOOKS_ENV, SAFE_ENV
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +35,23 @@ class Surroundings:
 
 def surroundings(agent: AgentSettings) -> Surroundings:
     # What a preset brings is the bridge's own, and no news of the file's.
-    hooks = agent.hooks_env if agent.hooks_env not in HOOKS_ENV.values() else {}
-    safe = agent.safe_env if agent.safe_env not in SAFE_ENV.values() else {}
+    hooks = agent.hooks_env if agent.hooks_env not in [one.hooks_env for one in PRESETS.values()] else {}
+    safe = agent.safe_env if agent.safe_env not in [one.safe_env for one in PRESETS.values()] else {}
     said: dict[str, object] = dict(sorted(agent.env.items()))
     if hooks or safe:
         said = {"env": said, "hooks_env": sorted(hooks.items()), "safe_env": sorted(safe.items())}
     return Surroundings(
         env=sha256(json.dumps(said).encode("utf-8", "surrogatepass")).hexdigest(),
         variables=tuple(sorted({*agent.env, *hooks, *safe})),
-        env_pass=frozenset(agent.env_pass),
+        env_pass=frozenset(agent.env_pass) - _brought(agent),
         embeds=agent.peer_text is PeerText.EMBED,
     )
+
+
+def _brought(agent: AgentSettings) -> frozenset[str]:
+    """What its preset passes to its own command; to another one it is passed by the file."""
+    preset = PRESETS.get(agent.preset or "")
+    return frozenset(preset.env_pass) if preset is not None and agent.command == preset.command else frozenset()
 
 
 def wider(accepted: Surroundings, wanted: Surroundings) -> Iterator[str]:
@@ -64,6 +70,6 @@ def held_to(agent: AgentSettings, accepted: Surroundings) -> AgentSettings | Non
         return None
     return replace(
         agent,
-        env_pass=tuple(name for name in agent.env_pass if name in accepted.env_pass),
+        env_pass=tuple(name for name in agent.env_pass if name in accepted.env_pass | _brought(agent)),
         peer_text=agent.peer_text if accepted.embeds else PeerText.PULL,
     )

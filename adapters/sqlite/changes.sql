@@ -5,12 +5,13 @@
 INSERT INTO sessions (
     id, title, kind, source, created_at, agent, cwd, project, tags, accept_wake, busy, inbox_limit, max_chars,
     reply_wake, peer_tools, peer_mode, hidden, quiet, timezone, alias, rested, paused, closed_at, last_seen, frozen,
-    creation, answering, standbys, parent, spawned_in, caps, version
+    creation, answering, standbys, parent, spawned_in, caps, joined, prompted_at, version
 )
 VALUES (
     :id, :title, :kind, :source, :created_at, :agent, :cwd, :project, :tags, :accept_wake, :busy, :inbox_limit,
     :max_chars, :reply_wake, :peer_tools, :peer_mode, :hidden, :quiet, :timezone, :alias, :rested, :paused,
-    :closed_at, :last_seen, :frozen, :creation, :answering, :standbys, :parent, :spawned_in, :caps, :version + 1
+    :closed_at, :last_seen, :frozen, :creation, :answering, :standbys, :parent, :spawned_in, :caps, :joined,
+    :prompted_at, :version + 1
 );
 
 -- name: update_session
@@ -22,7 +23,7 @@ SET
     hidden = :hidden, quiet = :quiet, timezone = :timezone, alias = :alias, rested = :rested,
     paused = :paused, closed_at = :closed_at, last_seen = :last_seen, frozen = :frozen, creation = :creation,
     answering = :answering, standbys = :standbys, parent = :parent, spawned_in = :spawned_in, caps = :caps,
-    version = version + 1
+    joined = :joined, prompted_at = :prompted_at, version = version + 1
 WHERE id = :id AND version = :version;
 
 -- name: version_of_session
@@ -241,6 +242,22 @@ WHERE id = :id AND version = :version;
 
 -- name: version_of_regime
 SELECT version FROM regimes WHERE id = :id;
+
+-- name: insert_token
+INSERT INTO tokens (id, session, name, digest, by, via, made_at, used_at, revoked_at, revoked_by, version)
+VALUES (
+    :id, :session, :name, :digest, :by, :via, :made_at, :used_at, :revoked_at, :revoked_by, :version + 1
+);
+
+-- name: update_token
+UPDATE tokens
+SET
+    session = :session, name = :name, digest = :digest, by = :by, via = :via, made_at = :made_at, used_at = :used_at,
+    revoked_at = :revoked_at, revoked_by = :revoked_by, version = version + 1
+WHERE id = :id AND version = :version;
+
+-- name: version_of_token
+SELECT version FROM tokens WHERE id = :id;
 
 -- name: insert_key
 INSERT INTO keys (sender, key, body, message)

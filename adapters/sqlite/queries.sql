@@ -1,4 +1,4 @@
--- What the store reads. No query but `sessions`, `bindings` and `grants` looks through a table. A query repeats the
+-- What the store reads. No query but `sessions`, `bindings`, `grants` and `all_tokens` looks through a table. A query repeats the
 -- condition of a partial index, for else SQLite does not see that it may use it.
 
 -- name: session
@@ -271,6 +271,12 @@ LIMIT :limit;
 
 -- name: held
 SELECT * FROM messages WHERE state = 'held' ORDER BY id;
+
+-- name: tokens
+SELECT * FROM tokens WHERE session = :session AND revoked_at IS NULL ORDER BY name;
+
+-- name: all_tokens
+SELECT * FROM tokens WHERE revoked_at IS NULL ORDER BY session, name;
 
 -- Of whoever examines the file.
 

@@ -27,6 +27,7 @@ _KINDS: dict[str, tuple[float | str, _Bound]] = {
     "keys": ("", lambda before, keys_before: first_id(keys_before)),
     "grants": ("", _old),
     "approvals": ("", _old),
+    "tokens": ("", _old),
     "acts": ("", _old),
     "quotas": (-1, lambda before, keys_before: before // 86_400),
     "pairs": ("", lambda before, keys_before: "\U0010ffff"),

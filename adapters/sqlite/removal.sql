@@ -127,6 +127,12 @@ SELECT max(id), count(*) FROM (SELECT id FROM approvals WHERE id > :after AND id
 -- name: remove_approvals
 DELETE FROM approvals WHERE id > :after AND id <= :last AND closed_at <= :before;
 
+-- name: next_tokens
+SELECT max(id), count(*) FROM (SELECT id FROM tokens WHERE id > :after AND id <= :until ORDER BY id LIMIT :limit);
+
+-- name: remove_tokens
+DELETE FROM tokens WHERE id > :after AND id <= :last AND revoked_at <= :before;
+
 -- name: next_acts
 SELECT max(id), count(*) FROM (SELECT id FROM acts WHERE id > :after AND id <= :until ORDER BY id LIMIT :limit);
 

@@ -30,6 +30,7 @@ from bridge.post import Post
 from bridge.regime import Regime
 from bridge.request import Request
 from bridge.session import Binding, Session
+from bridge.token import Token
 from bridge.trace import Step
 from bridge.turn import Turn
 
@@ -282,6 +283,11 @@ class SqliteStore:
 
     async def held(self) -> list[Message]:
         return await self._reader.all(Message, "held")
+
+    async def tokens(self, session: SessionId | None = None) -> list[Token]:
+        if session is None:
+            return await self._reader.all(Token, "all_tokens")
+        return await self._reader.all(Token, "tokens", session=session)
 
     # Records
     async def recent_verdicts(self, before: str | None, limit: int) -> list[Verdict]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from adapters.cli import exits
 from adapters.rulebook.sessions import parties
+from adapters.settings.commands import program_of
 from adapters.settings.model import Settings
 from adapters.settings.problems import SettingsError
 from adapters.upkeep.finding import Finding, fail, ok, warn
@@ -42,7 +43,7 @@ def _profiles(rule: Rule) -> set[str]:
 def agents(loaded: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
     """Looked for in the PATH of whoever asks, which a bridge that was started elsewhere may not have."""
     for name, agent in loaded.agents.items():
-        program = agent.command[0]
+        program = program_of(agent.command)
         found = shutil.which(program, path=environ.get("PATH"))
         if found is None:
             yield warn("agents", f"{name}: there is no {program}", "Install it, or correct the agent's command.")

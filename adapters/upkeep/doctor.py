@@ -1,6 +1,7 @@
 """`tieline doctor`: looks at everything that a home stands on, and says in a line each how it is and what to do."""
 
 import argparse
+import asyncio
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ from adapters.settings.model import Settings
 from adapters.settings.problems import SettingsError
 from adapters.settings.sources import read
 from adapters.settings.token_file import token_path
+from adapters.upkeep.agents import examined
 from adapters.upkeep.configured import agents, settings
 from adapters.upkeep.database import database
 from adapters.upkeep.files import permissions, room
@@ -24,14 +26,28 @@ from bridge.limits import Limits
 
 def doctor(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """Changes nothing. Returns 0 where nothing fails, 78 for what keeps a bridge from starting, else 70."""
-    findings = list(_examined(home_of(environ), environ))
+    home = home_of(environ)
+    findings = _agents(home, environ) if options.agents else list(_examined(home, environ))
     if options.json:
         for finding in findings:
             shown = {"check": finding.check, "level": finding.level, "text": finding.text, "remedy": finding.remedy}
-            record(shown)
+            record({**shown, **({"agent": finding.agent} if finding.agent else {})})
     else:
         columns([[one.level, one.check, f"{one.text}. {one.remedy}" if one.remedy else one.text] for one in findings])
     return max(finding.exit for finding in findings)
+
+
+def _agents(home: Path, environ: Mapping[str, str]) -> list[Finding]:
+    """Those of the presets alone where there are no settings yet."""
+    loaded = _loaded(home, environ) if (home / SETTINGS_FILE).is_file() else None
+    if isinstance(loaded, SettingsError):
+        return list(settings(loaded))
+    limits = loaded.limits if loaded is not None else Limits()
+
+    async def gathered() -> list[Finding]:
+        return [finding async for finding in examined(loaded, environ, start_s=limits.start_timeout_s)]
+
+    return asyncio.run(gathered())
 
 
 def _examined(home: Path, environ: Mapping[str, str]) -> Iterator[Finding]:

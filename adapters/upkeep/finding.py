@@ -1,7 +1,9 @@
 """What the doctor finds."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from adapters.cli import exits
 
@@ -15,21 +17,22 @@ class Level(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One line: what was looked at, how it is, and what to do where something is to be done. `exit` is the exit code
-    that it asks for."""
+    that it asks for. `agent` is what an agent has told of itself, for programs."""
 
     check: str
     level: Level
     text: str
     remedy: str = ""
     exit: int = exits.OK
+    agent: Mapping[str, Any] = field(default_factory=dict)
 
 
-def ok(check: str, text: str) -> Finding:
-    return Finding(check, Level.OK, text)
+def ok(check: str, text: str, agent: Mapping[str, Any] | None = None) -> Finding:
+    return Finding(check, Level.OK, text, agent=agent or {})
 
 
-def warn(check: str, text: str, remedy: str) -> Finding:
-    return Finding(check, Level.WARN, text, remedy)
+def warn(check: str, text: str, remedy: str, agent: Mapping[str, Any] | None = None) -> Finding:
+    return Finding(check, Level.WARN, text, remedy, agent=agent or {})
 
 
 def fail(check: str, text: str, remedy: str, *, code: int = exits.FAILED) -> Finding:

@@ -74,7 +74,7 @@ class RemoteAgent:
         self._frames: asyncio.Queue[Frame | None] = asyncio.Queue(1_000)
         self._idle = asyncio.Event()
         self._idle.set()
-        self._closing: asyncio.Task[None] | None = None
+        self._closing: asyncio.Future[None] | None = None
         self._hearing = asyncio.create_task(self._hear())
 
     @property
@@ -170,6 +170,8 @@ class RemoteAgent:
         else:
             self._hearing.cancel()
             self._link.close()
+            self._closing = asyncio.get_running_loop().create_future()
+            self._closing.set_result(None)  # whoever has left it has nothing to close
 
     async def _closed(self) -> None:
         while not self._frames.empty():  # so that a worker that is told to end is not held up by what nobody hears

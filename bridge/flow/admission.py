@@ -16,6 +16,7 @@ from bridge.flow.kin import line_of, places_of
 from bridge.flow.ledger import Ledger
 from bridge.flow.occupied import occupant
 from bridge.flow.refusal import refuse, refuse_early
+from bridge.flow.settlement import closing_of
 from bridge.flow.work import Work
 from bridge.grant import Scope
 from bridge.ids import MessageId, SessionId, address, profile_of
@@ -33,6 +34,17 @@ def _on_behalf(turn: Turn | None, send: Send) -> MessageId | None:
     if turn is None or turn.acts_for is not None or len(turn.inputs) == 1:
         return turn.acts_for if turn else None
     return next((one for one in turn.inputs if one == send.in_reply_to), None)
+
+
+async def _for_what_was_read(work: Work, caller: Caller, cause: MessageId | None) -> MessageId | None:
+    """The same for an agent whose turns the bridge does not run: the open request that it has read, or the one for
+    whose sake it had asked, where it has read the answer to that."""
+    message = await work.message(cause) if cause is not None else None
+    if message is None:
+        return None
+    answered = await closing_of(work, message)
+    request = await work.request(message.id if answered is None else answered.parent or message.id)
+    return request.id if request is not None and request.open and request.asked == caller.session else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +148,8 @@ class Admission:
             work.put(one)
         await _use_up(work, facts.decisions.values())
         acts_for = _on_behalf(turn, send)
+        if turn is None and caller.bound:
+            acts_for = await _for_what_was_read(work, caller, standing.cause)
         return await accept(work, acting, send, facts, parties, decision, place, acts_for, self._lanes)
 
     # Facts

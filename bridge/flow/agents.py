@@ -1,7 +1,6 @@
 """The agents that are running: one process a session, started when needed, closed when idle (DESIGN §6)."""
 
 import asyncio
-import hashlib
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from bridge.ids import SessionId
 from bridge.launching import Definition
 from bridge.ports.runtime import Agent, Execution, Launch, Runtime, StartFailed
 from bridge.session import Session
+from bridge.token import digest_of
 from bridge.turn import Failure, FailureKind, Process, Turn
 
 TOKEN_VARIABLE = "TIELINE_TOKEN"
@@ -51,6 +51,7 @@ class Agents:
         self._running: dict[SessionId, _Running] = {}
         self._processes: dict[SessionId, Process] = {}
         self._tokens: dict[str, SessionId] = {}
+        self._over: dict[str, asyncio.Event] = {}
         self._connections: Counter[str] = Counter()
         self._permitted: Collection[str] | None = None
 
@@ -75,7 +76,7 @@ class Agents:
             detail = f"{unknown}, or an operator must accept its command first"
             raise StartFailed(Failure(FailureKind.CONFIG, detail))
         token = f"{self._ledger.randomness.getrandbits(256):064x}"
-        digest = _digest(token)
+        digest = digest_of(token)
         self._tokens[digest] = session.id
         secrets = {**self._tools, TOKEN_VARIABLE: token}
         launch = replace(_launch(session, name), secrets=secrets, to_show=to_show, seal=digest)
@@ -88,6 +89,7 @@ class Agents:
             agent = await self._runtime.start(launch, bear)
         except BaseException:
             del self._tokens[digest]
+            self._end(digest)
             self._processes.pop(session.id, None)
             raise
         self._running[session.id] = _Running(agent, _start(session), digest, gateway_of(name) is None)
@@ -128,6 +130,11 @@ class Agents:
             return
         running.ended = asyncio.Event()
         self._tokens.pop(running.digest, None)
+        if leave:
+            # Its connections end with this bridge, and go on with the next one.
+            self._over.pop(running.digest, None)
+        else:
+            self._end(running.digest)
         if running.idle is not None and running.idle is not asyncio.current_task():
             running.idle.cancel()
         try:
@@ -146,7 +153,7 @@ class Agents:
     @contextmanager
     def tools(self, token: str) -> Iterator[None]:
         """A connection of the tool server that was given `token`, while it lasts."""
-        digest = _digest(token)
+        digest = digest_of(token)
         self._connections[digest] += 1
         try:
             yield
@@ -165,7 +172,17 @@ class Agents:
         return running is not None and running.agent.alive
 
     def session_of_token(self, token: str) -> SessionId | None:
-        return self._tokens.get(_digest(token))
+        return self._tokens.get(digest_of(token))
+
+    def ended(self, token: str) -> asyncio.Event | None:
+        """Set once the token ends with its agent. None where there is no such token."""
+        digest = digest_of(token)
+        return self._over.setdefault(digest, asyncio.Event()) if digest in self._tokens else None
+
+    def _end(self, digest: str) -> None:
+        over = self._over.pop(digest, None)
+        if over is not None:
+            over.set()
 
     def session_of(self, pids: Sequence[int]) -> SessionId | None:
         """The session whose agent process is among `pids`: a process and its ancestors. An agent is known from its
@@ -223,7 +240,3 @@ def _launch(session: Session, agent: str) -> Launch:
 def _start(session: Session) -> object:
     """What an agent that runs must have been started with, to be prompted for the session as it is by now."""
     return session.answers, session.cwd, session.frozen
-
-
-def _digest(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()

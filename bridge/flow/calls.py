@@ -1,5 +1,6 @@
 """What the shell, the tools and the chats ask of the core, each for a caller that its channel has established."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 
@@ -12,6 +13,7 @@ from bridge.flow.attempts import record_attempt
 from bridge.flow.children import Children
 from bridge.flow.control import Control
 from bridge.flow.directory import Directory
+from bridge.flow.hints import Hints
 from bridge.flow.insight import Insight
 from bridge.flow.ledger import Ledger
 from bridge.flow.mailbox import Mailbox
@@ -20,6 +22,8 @@ from bridge.flow.roster import Roster
 from bridge.flow.sessions import Sessions
 from bridge.flow.speakers import Speakers
 from bridge.flow.steering import Steering
+from bridge.flow.terminals import Terminals
+from bridge.flow.tokens import Tokens
 from bridge.ids import SHELL, SessionId, address, profile_of, session_id
 from bridge.launching import NO_OPTIONS, Options
 from bridge.message import Origin
@@ -34,6 +38,7 @@ from bridge.views import (
     Send,
     SessionView,
     StatusView,
+    TokenView,
 )
 
 _FORBIDDEN = frozenset({Code.NOT_PERMITTED, Code.UNKNOWN_MESSAGE, Code.UNKNOWN_SESSION})
@@ -57,7 +62,10 @@ class Calls:
         steering: Steering,
         control: Control,
         agents: Agents,
+        tokens: Tokens,
         insight: Insight,
+        hints: Hints,
+        terminals: Terminals,
     ) -> None:
         self._ledger = ledger
         self.directory = directory
@@ -71,7 +79,10 @@ class Calls:
         self._steering = steering
         self.control = control
         self._agents = agents
+        self._tokens = tokens
         self._insight = insight
+        self._hints = hints
+        self.terminals = terminals
 
     # Messages
 
@@ -171,14 +182,30 @@ class Calls:
         await record_attempt(self._ledger, tries, wish, refused)
 
     def token_session(self, token: str) -> SessionId | None:
-        return self._agents.session_of_token(token)
+        return (
+            self._agents.session_of_token(token)
+            or self._tokens.session_of(token)
+            or self.terminals.session_of_token(token)
+        )
+
+    def token_ended(self, token: str) -> asyncio.Event:
+        """Set once the token stands for nobody any more: whatever is open by it is to end then."""
+        event = self._tokens.ended(token) or self._agents.ended(token) or self.terminals.ended(token)
+        if event is None:
+            event = asyncio.Event()
+            event.set()
+        return event
 
     def tools(self, token: str) -> AbstractContextManager[None]:
         """Whoever serves an agent's tools tells by it how long they are connected."""
         return self._agents.tools(token)
 
     def agent_session(self, pids: Sequence[int]) -> SessionId | None:
-        return self._agents.session_of(pids)
+        return self._agents.session_of(pids) or self.terminals.session_of(pids)
+
+    def changes(self) -> AbstractContextManager[asyncio.Event]:
+        """Set whenever any session has changed. Whoever watches looks then what it may see of it, and clears it."""
+        return self._hints.watch_sessions()
 
     async def sessions(
         self, caller: Caller, active: bool, limit: int = 50, cursor: str | None = None, *, every: bool = False
@@ -220,11 +247,24 @@ class Calls:
         """As `/new` at a place of the session. From a shell it may have to wait for an operator's word."""
         return await self._sessions.renew(caller, await self._governed(caller, session))
 
+    async def make_token(self, caller: Caller, session: str, name: str) -> TokenView:
+        """Makes a capability token for a client of a person's own. It is told this once; from a shell it may have to
+        wait for an operator's word before it holds."""
+        return await self._sessions.entrust(caller, await self._governed(caller, session), name)
+
+    async def tokens_of(self, caller: Caller, session: str) -> list[TokenView]:
+        """Those that hold, by name, without what they are."""
+        return await self._sessions.tokens(await self._governed(caller, session))
+
+    async def revoke_token(self, caller: Caller, session: str, name: str) -> TokenView:
+        return await self._sessions.distrust(caller, await self._governed(caller, session), name)
+
     async def _governed(self, caller: Caller, name: str) -> SessionId:
-        async with self._recorded(caller, f"stop, resume or renew {name}"):
+        async with self._recorded(caller, f"govern {name}"):
             if caller.origin is not Origin.USER:
                 remedy = "Type it in a terminal of your own."
-                raise Refused(Code.NOT_PERMITTED, "only a person may stop, resume or renew a session", remedy=remedy)
+                what = "stop, resume or renew a session, or make tokens for it"
+                raise Refused(Code.NOT_PERMITTED, f"only a person may {what}", remedy=remedy)
         ident = address(name, self.directory.profile)
         session = await self._ledger.store.session(ident) if ident else None
         if session is None or profile_of(session.id) != self.directory.profile:

@@ -26,7 +26,9 @@ async def causes_of(work: Work, caller: Caller, turn: Turn | None) -> list[Cause
     if not caller.bound:
         return []
     read = await work.store.read_by(caller.session, work.now - work.limits.cause_memory_s)
-    last_input = max((one.accepted_at for one in read if one.intent is Intent.INPUT), default=0.0)
+    session = await work.session(caller.session)
+    prompted_at = (session.prompted_at if session is not None else None) or 0.0
+    last_input = max((one.accepted_at for one in read if one.intent is Intent.INPUT), default=prompted_at)
     return [cause_of(one) for one in read if (one.read_at or 0) >= last_input]
 
 

@@ -5,6 +5,7 @@ from functools import partial
 
 from bridge import wording
 from bridge.flow.settlement import close, notify_sender, settle
+from bridge.flow.tokens import end_tokens
 from bridge.flow.work import Work
 from bridge.ids import SessionId
 from bridge.message import Message, Outcome, State
@@ -19,6 +20,8 @@ async def close_session(work: Work, session: Session, reason: str, *, withdrawn_
     does not wake it.
     """
     work.put(replace(session, closed_at=work.now))
+    if not session.runs:
+        await end_tokens(work, session.id, "its session was closed")
     await retire_children(work, session.id, "the session of their parent was closed")
     to_it = [one for one in await work.store.open_requests_to(session.id) if await _open(work, one)]
     for kept in await work.store.unsettled_of(session.id):

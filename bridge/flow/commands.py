@@ -271,7 +271,8 @@ class Commands:
 
     async def _help(self, heard: Heard, rest: str) -> str:
         usable = [one for one in self._commands.values() if heard.person.operator or not one.operators_only]
-        return "\n".join(f"{one.usage} – {one.help}" for one in usable)
+        lines = [f"{one.usage} – {one.help}" for one in usable]
+        return "\n".join([*lines, "@NAME TEXT – the same as /handoff NAME TEXT"])
 
     async def _speaker(self, heard: Heard) -> SessionId:
         binding = await self._ledger.store.binding(heard.place)

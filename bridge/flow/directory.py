@@ -12,11 +12,12 @@ from bridge.flow.governance import Governance
 from bridge.flow.kin import line_of, lines_among
 from bridge.flow.ledger import Ledger
 from bridge.flow.steering import in_effect
+from bridge.flow.terminals import Terminals
 from bridge.ids import Place, SessionId, address, profile_of
 from bridge.launching import HIDDEN_LABELS
 from bridge.lineage import kin, seen
 from bridge.message import Origin
-from bridge.session import Session
+from bridge.session import Kind, Session
 from bridge.turn import Turn
 from bridge.views import SessionView
 
@@ -24,11 +25,20 @@ from bridge.views import SessionView
 class Directory:
     """`profile` is the one whose sessions it tells of, but for those of others that a rule lets a caller see."""
 
-    def __init__(self, ledger: Ledger, governance: Governance, agents: Agents, current: Current, profile: str) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        governance: Governance,
+        agents: Agents,
+        current: Current,
+        profile: str,
+        terminals: Terminals,
+    ) -> None:
         self._ledger = ledger
         self._governance = governance
         self._agents = agents
         self._current = current
+        self._terminals = terminals
         self.profile = profile
 
     async def sessions(
@@ -142,17 +152,19 @@ class Directory:
         if turn is not None:
             activity = "tool_running" if turn.tools_begun else "thinking"
         else:
-            activity = "errored" if session.paused is not None else "idle"
+            activity = "errored" if session.paused is not None else self._terminals.activity(session.id)
         if session.closed_at is not None:
             reachable = "none"
         else:
-            reachable = "wake" if session.runs and session.habits.accept_wake else "pull"
+            starts = session.runs or self._terminals.listens(session.id)
+            reachable = "wake" if starts and session.habits.accept_wake else "pull"
+        in_terminal = session.kind is Kind.TERMINAL and not session.runs
         return SessionView(
             id=session.id,
             title=session.title,
             kind=session.kind,
             activity=activity,
-            live=self._agents.live(session.id),
+            live=self._agents.live(session.id) or self._terminals.live(session.id),
             task=None,
             cwd=session.cwd,
             project=session.project,
@@ -161,7 +173,7 @@ class Directory:
             last_seen=session.last_seen,
             unsettled=unsettled,
             reachable=reachable,
-            busy=in_effect(session, self._agents),
+            busy=self._terminals.busy(session) if in_terminal else in_effect(session, self._agents),
             agent=session.answers,
             label=session.options.label,
             outdated=self._current.outdated(session),

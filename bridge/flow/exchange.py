@@ -25,6 +25,7 @@ from bridge.flow.inbound import Inbound
 from bridge.flow.insight import Insight, Running
 from bridge.flow.ledger import Ledger
 from bridge.flow.mailbox import Mailbox
+from bridge.flow.mentions import Mentions
 from bridge.flow.outbox import Outbox
 from bridge.flow.oversight import Oversight
 from bridge.flow.permissions import Permissions
@@ -41,7 +42,9 @@ from bridge.flow.shortage import Shortage
 from bridge.flow.speakers import Speakers
 from bridge.flow.steering import Steering
 from bridge.flow.switch import Switch
+from bridge.flow.terminals import Gone, Terminals, never
 from bridge.flow.timekeeper import Timekeeper
+from bridge.flow.tokens import Tokens
 from bridge.flow.turns import Turns
 from bridge.flow.unheard import Unheard
 from bridge.flow.waits import Waits
@@ -65,7 +68,8 @@ class Exchange(Calls):
     `node` is the name under which this bridge holds leases, the same after a restart, and of one bridge at a time.
     `tools` is the environment of the agents' tool server, beside the token of each. `health` is what the
     status shows of the chat, or None where none is configured. With `confirm_in_chat`, what a shell would widen waits
-    for an operator's word in a chat. `present` tells of an agent that the runtime knows whether it can take work now.
+    for an operator's word in a chat. `present` tells of an agent that the runtime knows whether it can take work now,
+    and `gone` tells when the process of an agent in a person's terminal has ended.
     """
 
     def __init__(
@@ -87,6 +91,7 @@ class Exchange(Calls):
         health: Callable[[], Mapping[str, object] | None] = lambda: None,
         confirm_in_chat: bool = True,
         present: Callable[[str], bool] = lambda agent: True,
+        gone: Gone = never,
     ) -> None:
         self._chats = dict(chats)
         self._delivering = False
@@ -97,7 +102,9 @@ class Exchange(Calls):
         waits, unheard, questions = Waits(), Unheard(), Questions(ledger)
         proposals = Proposals(ledger, confirm=confirm_in_chat)
         agents = Agents(ledger, runtime, self._tasks, tools, present)
+        self._tokens = Tokens(ledger, self._tasks)
         current = Current(agents)
+        terminals = Terminals(ledger, self._hints, agents, self._tasks, profile, gone)
         self._turns = Turns(ledger, agents, questions, unheard)
         self._recovery = Recovery(ledger, agents, self._turns)
         self._dispatch = Dispatch(ledger, self._turns, self._recovery, self._tasks)
@@ -105,7 +112,7 @@ class Exchange(Calls):
         self._outbox = Outbox(ledger, self._hints)
         governance = Governance(ledger, policy)
         admission = Admission(ledger, governance, self._dispatch)
-        directory = Directory(ledger, governance, agents, current, profile)
+        directory = Directory(ledger, governance, agents, current, profile, terminals)
         roster = Roster(ledger, agents, current, profile)
         control = Control(ledger, self._turns, self._recovery, agents, current, self._tasks)
         self._retirement = Retirement(self._turns, control, agents, self._tasks)
@@ -119,7 +126,11 @@ class Exchange(Calls):
         commands = Commands(ledger, admission, directory, roster, control, self.oversight, self.charter, questions)
         self.menu = commands.menu()
         self.inbound = Inbound(
-            ledger, self._dispatch, commands, Buttons(ledger, control, questions, approvals, proposals)
+            ledger,
+            self._dispatch,
+            commands,
+            Mentions(ledger, directory),
+            Buttons(ledger, control, questions, approvals, proposals),
         )
         self.gateways = Gateways(ledger, current, self._dispatch, control, proposals, unheard, profile)
         running = Running(pid, version, store_name, clock.now(), health)
@@ -127,7 +138,7 @@ class Exchange(Calls):
             ledger=ledger,
             directory=directory,
             roster=roster,
-            sessions=Sessions(ledger, roster, control, directory, proposals),
+            sessions=Sessions(ledger, roster, control, directory, proposals, self._tokens),
             speakers=Speakers(ledger, self._turns, profile),
             admission=admission,
             children=Children(ledger, admission, agents),
@@ -136,18 +147,23 @@ class Exchange(Calls):
             steering=steering,
             control=control,
             agents=agents,
+            tokens=self._tokens,
+            terminals=terminals,
             insight=Insight(ledger, directory, self._turns, self.charter, running),
+            hints=self._hints,
         )
 
     async def start(self, declared: Sequence[Declared]) -> None:
         """Recovers what an earlier bridge left, and brings the sessions to what the file says."""
         await retire_left(self._ledger)
         await self._recovery.restart()
+        await self.terminals.restore()
         await self.redeclare(declared)
+        await self._tokens.load()
 
     async def begin(self) -> None:
         """Begins to deliver. Agents call back at once, so whatever serves their tools must accept by then."""
-        self._hints.attach(self._dispatch.hint, self._timekeeper.at, self._retirement.begin)
+        self._hints.attach(self._dispatch.hint, self._timekeeper.at, self._retirement.begin, self._tokens.forget)
         self._dispatch.open()
         self._background.append(self._tasks.create_task(self._timekeeper.run()))
         for task in (Retention(self._ledger), Shortage(self._ledger)):
@@ -188,6 +204,7 @@ class Exchange(Calls):
             await self._dispatch.close(0)
             await self._agents.close()
         finally:
+            self.terminals.close()
             for task in self._background:
                 task.cancel()
             await self._tasks.__aexit__(kind, error, trace)

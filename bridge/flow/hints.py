@@ -17,17 +17,20 @@ class Hints:
         self._lane: Callable[[SessionId], None] = lambda session: None
         self._at: Callable[[float], None] = lambda time: None
         self._retired: Callable[[SessionId], None] = lambda session: None
+        self._revoked: Callable[[str], None] = lambda digest: None
 
     def attach(
         self,
         lane: Callable[[SessionId], None],
         at: Callable[[float], None],
         retired: Callable[[SessionId], None],
+        revoked: Callable[[str], None],
     ) -> None:
-        """Names the dispatcher, the timekeeper and who ends what closed children run."""
+        """Names the dispatcher, the timekeeper, who ends what closed children run, and who knows tokens."""
         self._lane = lane
         self._at = at
         self._retired = retired
+        self._revoked = revoked
 
     def lane(self, session: SessionId) -> None:
         self._lane(session)
@@ -38,6 +41,9 @@ class Hints:
     def retired(self, session: SessionId) -> None:
         self._retired(session)
 
+    def revoked(self, digest: str) -> None:
+        self._revoked(digest)
+
     def mail(self, session: SessionId) -> None:
         self._set(("mail", session))
 
@@ -46,6 +52,14 @@ class Hints:
 
     def outbox(self) -> None:
         self._set("outbox")
+
+    def sessions(self) -> None:
+        self._set("sessions")
+
+    @contextmanager
+    def watch_sessions(self) -> Iterator[asyncio.Event]:
+        with self._watch("sessions") as event:
+            yield event
 
     @contextmanager
     def watch_mail(self, session: SessionId) -> Iterator[asyncio.Event]:

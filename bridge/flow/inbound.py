@@ -13,6 +13,7 @@ from bridge.flow.commands import Commands
 from bridge.flow.control import hasten
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.ledger import Ledger
+from bridge.flow.mentions import Mentions
 from bridge.flow.showing import show
 from bridge.flow.work import Work
 from bridge.ids import ConversationId, MessageId, Place
@@ -31,10 +32,13 @@ INPUT_CHARS = 200_000
 class Inbound:
     """Implements `bridge.ports.chat.Intake`."""
 
-    def __init__(self, ledger: Ledger, lanes: Dispatch, commands: Commands, buttons: Buttons) -> None:
+    def __init__(
+        self, ledger: Ledger, lanes: Dispatch, commands: Commands, mentions: Mentions, buttons: Buttons
+    ) -> None:
         self._ledger = ledger
         self._lanes = lanes
         self._commands = commands
+        self._mentions = mentions
         self._buttons = buttons
 
     # Kept before it is acknowledged
@@ -70,8 +74,8 @@ class Inbound:
     # Acted on
 
     async def hear(self, heard: Heard) -> None:
-        """A command is carried out, and what replies to an agent's form is for that; everything else is input for the
-        session that is bound to the place."""
+        """A command is carried out, what replies to an agent's form is for that, and what begins with another session's
+        name is handed to it; everything else is input for the session that is bound to the place."""
         if heard.text.lstrip().startswith("/"):
             await self._commands.run(heard)
             return
@@ -79,6 +83,9 @@ class Inbound:
             await self._commands.run(replace(heard, text=f"/answer {heard.text}"))
             return
         try:
+            if (handed := await self._mentions.handoff(heard)) is not None:
+                await self._commands.run(handed)
+                return
             await self._ledger.do(lambda work: self._say(work, heard))
         except Refused as refused:
             if refused.code is Code.UNAVAILABLE:

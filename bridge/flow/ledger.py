@@ -14,8 +14,13 @@ from bridge.errors import Code, Conflict, Refused
 from bridge.flow.means import Means
 from bridge.flow.work import Work
 from bridge.ids import SessionId
+from bridge.session import Session
+from bridge.turn import Turn
 
 T = TypeVar("T")
+
+_SHOWN = frozenset({Session, Turn})
+"""What lists of sessions tell of."""
 
 
 @dataclass(eq=False)
@@ -77,6 +82,8 @@ class Ledger(Means):
                         continue
                 for wake in work.wakes:
                     wake()
+                if any(type(put) in _SHOWN for put in change.puts):
+                    self.wake.sessions()
                 return result
 
 

@@ -138,13 +138,19 @@ async def read(work: Work, caller: Caller, message: Message) -> Message:
     if turn is not None:
         work.put(replace(turn, peer_read=turn.peer_read or not message.from_person))
     if message.state is State.QUEUED:
-        until = work.now + work.limits.lease_s if turn is None else None
+        until = work.now + work.limits.lease_s if turn is None and not await _joined(work, caller) else None
         message = message.to_leased(holder(caller), until=until)
         work.step(StepKind.LEASED, message, epoch=message.epoch)
     message = replace(message, read_at=work.now)
     work.put(message)
     work.step(StepKind.READ, message)
     return message
+
+
+async def _joined(work: Work, caller: Caller) -> bool:
+    """Whether an agent in a terminal reads: what it has read is its own for as long as its process lives."""
+    session = await work.session(caller.session)
+    return session is not None and session.joined is not None
 
 
 def holder(caller: Caller) -> TurnId:

@@ -97,12 +97,14 @@ class Replies:
         await self._ledger.do_as(caller, body)
         view = await self.look(caller, message_id)
         if view.reply is not None:
-            await self._given(caller, view)
+            await self._given(caller, view, settles=caller.turn is None)
         return view
 
     async def ask(self, caller: Caller, send: Send, timeout_s: float) -> AnswerView:
-        """Sends a request and waits for its closing. In a turn that counts as read; a shell says so itself, by
-        `read_answer`, once it has shown it. After the time the request stays open and its answer comes as mail.
+        """Sends a request and waits for its closing. That counts as read by an agent: it settles with the agent's turn,
+        and outside of turns as the agent reads on. A shell says so itself, by `read_answer`, once it has shown it.
+        After the time the request stays open and its answer comes as mail.
+
         Raises `would_deadlock` where the wait of an agent would close a circle; who else waits blocks nobody."""
         asked = address(send.to.strip(), profile_of(caller.session)) or SessionId(send.to)
         with self._waits.blocked(caller.session, asked) if caller.bound else nullcontext(False) as circle:
@@ -110,7 +112,7 @@ class Replies:
             receipt = await self._admission.send(caller, request, circle=circle)
             # Asked before under the same key: there is nothing to refuse, and waiting now would close a circle.
             view = await self.wait(caller, receipt.message_id, 0 if circle else timeout_s)
-        if view.answer is not Answer.OPEN and caller.turn is not None:
+        if view.answer is not Answer.OPEN and caller.bound:
             await self._given(caller, view)
         return view
 
@@ -155,19 +157,19 @@ class Replies:
             position=waiting.index(message.id) + 1 if message.id in waiting else 0,
         )
 
-    async def _given(self, caller: Caller, view: AnswerView) -> None:
+    async def _given(self, caller: Caller, view: AnswerView, *, settles: bool = False) -> None:
         """An answer that is at hand is given, also where it cannot be stored that it was: then it comes as mail too."""
         try:
-            await self._read(caller, view)
+            await self._read(caller, view, settles=settles)
         except Refused as refused:
             if refused.code is not Code.UNAVAILABLE:
                 raise
 
     async def read_answer(self, caller: Caller, message_id: str) -> None:
         """What a waiting asker was given counts as read: in a turn it settles with the turn's end, else now."""
-        await self._read(caller, await self.look(caller, message_id))
+        await self._read(caller, await self.look(caller, message_id), settles=caller.turn is None)
 
-    async def _read(self, caller: Caller, view: AnswerView) -> None:
+    async def _read(self, caller: Caller, view: AnswerView, *, settles: bool = False) -> None:
         """Of a question back and a late answer only that whose text the view has was given: the other is mail still."""
         shown = view.reply.message_id if view.reply is not None else None
 
@@ -178,9 +180,9 @@ class Replies:
                 if closing is None or (closing.intent is Intent.REPLY and closing.id != shown):
                     continue
                 if closing.state is State.QUEUED:
-                    given = await read(work, caller, closing)
-                    if caller.turn is None:
-                        await settle(work, given, Outcome.ACKED)
+                    closing = await read(work, caller, closing)
+                if settles and closing.state is State.LEASED and closing.turn == holder(caller):
+                    await settle(work, closing, Outcome.ACKED)
 
         await self._ledger.do_as(caller, body)
 
@@ -218,6 +220,9 @@ async def _leave(work: Work, withdrawn: Request) -> None:
     turn = await work.store.live_turn(withdrawn.asker)
     if parent is None or not parent.open or (turn is not None and parent.id in (turn.acts_for, *turn.inputs)):
         return
+    asker = await work.session(withdrawn.asker)
+    if asker is not None and asker.joined is not None:
+        return  # It is at work on it still, or closes it as it stops.
     if not await pending(work, parent.id):
         await close(work, parent, Answer.FAILED, reason="what was asked on its behalf has been withdrawn")
 

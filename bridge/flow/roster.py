@@ -10,6 +10,7 @@ from bridge.flow.closing import close_session
 from bridge.flow.control import hasten
 from bridge.flow.current import Current
 from bridge.flow.ledger import Ledger
+from bridge.flow.tokens import end_tokens
 from bridge.flow.work import Work
 from bridge.ids import SHELL, Place, SessionId, profile_of, session_id
 from bridge.ids import place as parse_place
@@ -51,6 +52,8 @@ class Roster:
                 session = replace(session, caps=caps, parent=None, spawned_in=None)
             if session != known:
                 work.put(session)
+            if known is not None and session.runs and not known.runs:
+                await end_tokens(work, ident, "its session got an agent")
             if known is not None and _hours(known.habits) != _hours(session.habits):
                 await hasten(work, ident)  # What has to wait by the new hours is put off again.
         await self._declare_places(work, {place: ident for ident, one in named.items() for place in one.places})

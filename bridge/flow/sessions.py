@@ -15,12 +15,14 @@ from bridge.flow.directory import Directory
 from bridge.flow.ledger import Ledger
 from bridge.flow.proposals import Effects, Proposals
 from bridge.flow.roster import Roster
+from bridge.flow.tokens import Tokens
 from bridge.flow.work import Work
 from bridge.ids import Place, SessionId
 from bridge.launching import Creation, Options, options_from
-from bridge.proposed import session_new, session_proposed, session_renewed, session_resumed
+from bridge.proposed import session_entrusted, session_new, session_proposed, session_renewed, session_resumed
 from bridge.session import NewSession
-from bridge.views import RenewedView, ResumedView, SessionView
+from bridge.token import Token, digest_of
+from bridge.views import RenewedView, ResumedView, SessionView, TokenView
 
 _SHOWN_CHARS = 1_500
 """What an operator accepts stands whole in one post, whatever characters it has."""
@@ -30,13 +32,20 @@ class Sessions:
     """What a shell would make or resume may be an agent's wish, and is proposed where that takes an operator's word."""
 
     def __init__(
-        self, ledger: Ledger, roster: Roster, control: Control, directory: Directory, proposals: Proposals
+        self,
+        ledger: Ledger,
+        roster: Roster,
+        control: Control,
+        directory: Directory,
+        proposals: Proposals,
+        tokens: Tokens,
     ) -> None:
         self._ledger = ledger
         self._roster = roster
         self._control = control
         self._directory = directory
         self._proposals = proposals
+        self._tokens = tokens
         proposals.register(Subject.SESSION, Effects(self._apply, check=self._check))
 
     async def make(self, caller: Caller, new: NewSession, key: str | None = None) -> SessionView:
@@ -98,11 +107,33 @@ class Sessions:
         await self._propose(caller, about, {"resume": session}, text)
         return ResumedView(resumed=False, waits_for=self._proposals.asked_at())
 
+    async def entrust(self, caller: Caller, session: SessionId, name: str) -> TokenView:
+        """A new token for the session. Where it waits for an operator's word, it stands for nobody before. Raises
+        `Refused` as `Tokens.check` does, whether it has to wait or not."""
+        token = self._tokens.new()
+        content = {"session": session, "name": name, "digest": digest_of(token)}
+        if not self._proposals.must_wait(caller):
+            return replace(_shown(await self._tokens.make(caller, content)), token=token)
+        await self._ledger.do(lambda work: self._tokens.check(work, content))
+        about = session_entrusted(session, name)
+        await self._propose(caller, about, {"token": content}, session_proposed(about, caller.session))
+        return TokenView(session, name, self._ledger.clock.now(), None, token, self._proposals.asked_at())
+
+    async def tokens(self, session: SessionId) -> list[TokenView]:
+        return [_shown(token) for token in await self._tokens.every(session)]
+
+    async def distrust(self, caller: Caller, session: SessionId, name: str) -> TokenView:
+        """Ends a token. That only takes something away, and waits for nobody."""
+        return _shown(await self._tokens.revoke(caller, session, name))
+
     async def _propose(self, caller: Caller, about: str, content: Mapping[str, Any], text: str) -> None:
         life_s = self._ledger.limits.held_life_s
         await self._proposals.propose(caller, Subject.SESSION, about, content, text, life_s)
 
     async def _check(self, work: Work, content: Mapping[str, Any]) -> None:
+        if "token" in content:
+            await self._tokens.check(work, content["token"])
+            return
         named = content.get("resume") or content.get("renew")
         if named is not None:
             session = await work.session(named)
@@ -121,12 +152,18 @@ class Sessions:
             )
 
     async def _apply(self, work: Work, by: Caller, content: Mapping[str, Any]) -> None:
-        if "resume" in content:
+        if "token" in content:
+            await self._tokens.put(work, by, content["token"])
+        elif "resume" in content:
             await resume(work, content["resume"])
         elif "renew" in content:
             work.then(lambda: self._control.begin_to_renew(content["renew"]))
         else:
             await self._roster.make(work, _new(content))
+
+
+def _shown(token: Token) -> TokenView:
+    return TokenView(token.session, token.name, token.made_at, token.used_at)
 
 
 def _new(content: Mapping[str, Any]) -> NewSession:

@@ -20,6 +20,7 @@ from bridge.post import Post
 from bridge.regime import Regime
 from bridge.request import Request
 from bridge.session import Session
+from bridge.token import Token
 from bridge.trace import Step, StepKind
 from bridge.turn import Turn
 
@@ -219,7 +220,9 @@ def _key(entity: Entity) -> object:
             return Pair, a, b
         case Post(key=key):
             return Post, key
-        case Session() | Message() | Request() | Turn() | Conversation() | Grant() | Approval() | Regime() | Gateway():
+        case Session() | Message() | Request() | Turn() | Conversation() | Grant() | Approval() | Regime():
+            return type(entity), entity.id
+        case Gateway() | Token():
             return type(entity), entity.id
         case _:
             return entity

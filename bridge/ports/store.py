@@ -23,6 +23,7 @@ from bridge.post import Post
 from bridge.regime import Regime
 from bridge.request import Request
 from bridge.session import Binding, Session
+from bridge.token import Token
 from bridge.trace import Step
 from bridge.turn import Turn
 
@@ -40,6 +41,7 @@ Entity = (
     | Approval
     | Regime
     | Gateway
+    | Token
 )
 """What a put may hold. Keys: `id`; `place` of a binding; `(a, b)` of a pair; `key` and `id` of a post;
 `(source, number)` of an update."""
@@ -93,7 +95,7 @@ class Change(NamedTuple):
     must not exist yet), and the stored version becomes one more. Of a stored message only its `DELIVERY` may differ
     from what is stored: a store need not look at the rest. `unchanged` are entities that must still
     have their version. A key that exists already, a second live turn of one session, a second open approval about
-    the same, a failed check: all are a `Conflict`.
+    the same, a second token of a session under one name that holds, a failed check: all are a `Conflict`.
     """
 
     puts: Sequence[Entity] = ()
@@ -171,7 +173,7 @@ class Store(Protocol):
         Closed children go, for their handles are made so that no other gets them; other sessions never do. Ended turns
         go but the newest of each session, handled updates but the last of each source, posts that are
         not pending, conversations of which no step is left, pairs without traffic, counts of days, grants that are
-        over, closed approvals, and the records of refusals and of what people did.
+        over, revoked tokens, closed approvals, and the records of refusals and of what people did.
         """
         ...
 
@@ -363,6 +365,10 @@ class Store(Protocol):
 
     async def held(self) -> list[Message]:
         """All messages that are held, by id."""
+        ...
+
+    async def tokens(self, session: SessionId | None = None) -> list[Token]:
+        """The tokens of a session that hold, or of all sessions, by session and name."""
         ...
 
     # Records

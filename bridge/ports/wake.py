@@ -24,6 +24,14 @@ class Wake(Protocol):
         """The session was a child, and is closed: what it runs is to be ended."""
         ...
 
+    def revoked(self, digest: str) -> None:
+        """The capability token of that digest holds no more: what is open by it is to be ended."""
+        ...
+
+    def sessions(self) -> None:
+        """A session has changed, or begun or ended a turn."""
+        ...
+
     def outbox(self) -> None:
         """There are posts to deliver."""
         ...

@@ -13,6 +13,7 @@ from tests.bench.deciding import deciding
 from tests.bench.durable import durable
 from tests.bench.idle import idle
 from tests.bench.large import large
+from tests.bench.pipe import pipe
 from tests.bench.result import Result, as_json, as_svg, table
 from tests.bench.unseen import unseen
 from tests.bench.workers import workers
@@ -26,6 +27,7 @@ async def measured(folder: Path, *, quick: bool) -> list[Result]:
         *await admission(folder, rounds=2 if quick else 10),
         *deciding(rounds=2 if quick else 10),
         *await unseen(folder, rounds=40 if quick else 400),
+        *await pipe(folder, rounds=10 if quick else 50),
         *await workers(folder, rounds=10 if quick else 100, cold=3 if quick else 10, sessions=10 if quick else 50),
     ]
 

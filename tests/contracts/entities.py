@@ -14,6 +14,7 @@ from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.post import Post, PostKind
 from bridge.request import Request
 from bridge.session import Binding, Kind, Session, Source
+from bridge.token import Token, TokenId
 from bridge.trace import Step, StepKind
 from bridge.turn import Turn
 
@@ -153,6 +154,19 @@ def approval(id: str = "a-1", **other: Any) -> Approval:
         **other,
     }
     return Approval(id=ApprovalId(id), **given)
+
+
+def token(id: str = "k-1", **other: Any) -> Token:
+    given = {
+        "session": DESK,
+        "name": "client",
+        "digest": f"digest of {id}",
+        "by": "shell",
+        "via": DESK,
+        "made_at": 10.0,
+        **other,
+    }
+    return Token(id=TokenId(id), **given)
 
 
 def act(id: str = "c-1", **other: Any) -> Act:

@@ -27,6 +27,7 @@ from tests.contracts.entities import (
     request,
     session,
     step,
+    token,
     turn,
     update,
     verdict,
@@ -236,6 +237,7 @@ async def test_what_cannot_be_stored_is_not_found(store: Store) -> None:
         grant(scope=Scope.CONVERSATION),
         approval(outcome="approved"),
         Regime(paused_at=1.0),
+        token(revoked_at=1.0),
     ],
 )
 async def test_a_state_that_contradicts_itself_is_a_defect_of_the_caller(store: Store, entity: Entity) -> None:

@@ -16,7 +16,8 @@ from bridge.ports.store import Change, Entity, Store
 from bridge.post import Button, PostKind, PostState
 from bridge.regime import Regime
 from bridge.request import Answer
-from bridge.session import Busy, Caps, Habits, Kind, PeerTools, Source, Standby
+from bridge.session import Busy, Caps, Habits, Joined, Kind, PeerTools, Source, Standby
+from bridge.token import Token
 from bridge.turn import Failure, FailureKind, Process, TurnState, Usage
 from tests.contracts.entities import (
     CAREER,
@@ -34,6 +35,7 @@ from tests.contracts.entities import (
     post,
     request,
     session,
+    token,
     turn,
 )
 
@@ -41,6 +43,11 @@ from tests.contracts.entities import (
 async def _regime(store: Store) -> Regime | None:
     regime = await store.regime()
     return regime if regime.version else None
+
+
+async def _token(store: Store) -> Token | None:
+    held = await store.tokens(DESK)
+    return held[0] if held else None
 
 
 FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
@@ -69,6 +76,8 @@ FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
             paused="no login",
             closed_at=7.5,
             last_seen=6.25,
+            joined=Joined(Process(4711, "12345 boot"), "claude-code"),
+            prompted_at=6.125,
             frozen=Frozen(
                 Options(
                     model="opus",
@@ -187,6 +196,7 @@ FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
         approval(subject=Subject.RULES, expires_at=99.5, closed_at=50.5, decided_by="web:1", outcome="accepted"),
         lambda store: store.approval(approval().id),
     ),
+    (token(used_at=20.5), _token),
     (Regime(paused_at=1.5, paused_by="telegram:111", accepted="{}"), _regime),
 ]
 NAMES = [type(entity).__name__ for entity, _ in FULL]

@@ -29,6 +29,7 @@ from tests.contracts.entities import (
     request,
     session,
     step,
+    token,
     turn,
     update,
     verdict,
@@ -288,6 +289,31 @@ async def test_gateways_are_all_that_were_ever_paired_by_name(store: Store) -> N
     await store.commit(Change(puts=[gateway("hermes"), gateway("elsewhere", removed_at=20.0)]))
     assert [one.id for one in await store.gateways()] == ["elsewhere", "hermes"]
     assert await store.gateway("nobody") is None
+
+
+async def test_the_tokens_of_a_session_that_hold_are_found_by_name(store: Store) -> None:
+    await store.commit(
+        Change(
+            puts=[
+                token("k-1", name="phone"),
+                token("k-2", name="editor"),
+                token("k-3", name="old", revoked_at=50.0, revoked_by="shell"),
+                token("k-4", session=CAREER),
+            ]
+        )
+    )
+    assert [one.id for one in await store.tokens(DESK)] == ["k-2", "k-1"]
+    assert [one.id for one in await store.tokens()] == ["k-4", "k-2", "k-1"]
+    assert await store.tokens(FINANCE) == []
+
+
+async def test_no_two_tokens_of_a_session_that_hold_have_one_name(store: Store) -> None:
+    await store.commit(Change(puts=[token("k-1", revoked_at=50.0, revoked_by="shell"), token("k-2")]))
+    for taken in (token("k-3"), token("k-4", name="other", digest=token("k-2").digest)):
+        with pytest.raises(Conflict):
+            await store.commit(Change(puts=[taken]))
+    await store.commit(Change(puts=[token("k-5", session=CAREER)]))
+    assert [one.id for one in await store.tokens()] == ["k-5", "k-2"]
 
 
 async def test_there_is_one_open_approval_about_a_thing(store: Store) -> None:

@@ -27,6 +27,7 @@ from tests.contracts.entities import (
     request,
     session,
     step,
+    token,
     turn,
     update,
     verdict,
@@ -254,7 +255,7 @@ async def test_a_pair_without_traffic_goes_and_one_that_rests_or_talks_stays(sto
 
 
 async def test_what_people_decided_goes_once_it_is_over_and_not_before(store: Store) -> None:
-    ids = [ident(OLD, number) for number in range(8)]
+    ids = [ident(OLD, number) for number in range(10)]
     await store.commit(
         Change(
             puts=[
@@ -265,13 +266,16 @@ async def test_what_people_decided_goes_once_it_is_over_and_not_before(store: St
                 grant(ids[4]),
                 approval(ids[5], closed_at=OLD, outcome="denied"),
                 approval(ids[6]),
+                token(ids[8], name="gone", revoked_at=BEFORE, revoked_by="shell"),
+                token(ids[9]),
                 Regime(accepted="{}"),
             ],
             acts=[act(ids[7], at=OLD), act(ident(NEW), at=NEW)],
             checks=[DayQuota("default", day, 9) for day in (YESTERDAY, YESTERDAY + 1)],
         )
     )
-    assert await removed(store) == 6
+    assert await removed(store) == 7
+    assert [one.id for one in await store.tokens()] == [ids[9]]
     assert [await store.sent_on("default", day) for day in (YESTERDAY, YESTERDAY + 1)] == [0, 1]
     assert [one.id for one in await store.grants()] == [ids[3], ids[4]]
     assert [one.id for one in await store.open_approvals()] == [ids[6]]

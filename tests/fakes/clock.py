@@ -2,6 +2,8 @@
 
 import asyncio
 
+_IDLE_ROUNDS = 5
+
 
 class ManualClock:
     """`bridge.ports.clock.Clock`: time stands still until `advance` is called."""
@@ -60,6 +62,12 @@ class ShiftingClock(ManualClock):
 
 
 async def settled(rounds: int = 200) -> None:
-    """Lets everything run that can run without the time's moving."""
+    """Lets everything run that can run without the time's moving. It is over once nothing has been ready for a few
+    rounds: what comes from the kernel or from a thread needs one of its own."""
+    ready = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]  # no public word tells what is to be run
+    idle = 0
     for _ in range(rounds):
         await asyncio.sleep(0)
+        idle = 0 if ready else idle + 1
+        if idle == _IDLE_ROUNDS:
+            return

@@ -5,8 +5,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from bridge.caller import Caller
 from bridge.errors import Code, Refused
-from bridge.message import Intent, Origin, Outcome
+from bridge.message import Intent, Origin, Outcome, State
 from bridge.ports.runtime import Prompt, Result
 from bridge.request import Answer
 from bridge.turn import Failure, FailureKind
@@ -286,6 +287,23 @@ async def test_an_ask_whose_time_runs_out_leaves_the_question_open() -> None:
         view = await on.exchange.ask(await on.shell(), Send("tool", "how long?"), 0.01)
         assert (view.answer, view.reply) == (Answer.OPEN, None)
         assert (await on.request(view.message_id)).open
+
+
+async def test_an_agent_outside_of_turns_is_told_an_answer_once() -> None:
+    async with stage(session("career"), session("tool", agent=None)) as on:
+
+        async def answers(agent: FakeAgent, prompt: Prompt) -> str:
+            await on.tools(agent).receive()
+            return "42"
+
+        on.agent("career", answers)
+        tool = Caller(ident("tool"), Origin.PEER, bound=True)
+        view = await on.exchange.ask(tool, Send("career", "what is it?"), 60)
+        assert view.reply is not None
+        # Whether it has come to its reader is not known before that one asks for more.
+        assert (await on.message(view.reply.message_id)).state is State.LEASED
+        assert (await on.exchange.receive(tool, 9)).messages == ()
+        assert (await on.message(view.reply.message_id)).outcome is Outcome.ACKED
 
 
 async def test_what_a_withdrawal_shows_of_an_answer_counts_as_read() -> None:

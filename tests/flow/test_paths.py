@@ -79,6 +79,9 @@ ATTEMPTS: dict[str, Attempt] = {
     "Exchange.stop": lambda s: s.exchange.stop(s.program, "career", True),
     "Exchange.resume": lambda s: s.exchange.resume(s.program, "career"),
     "Exchange.renew": lambda s: s.exchange.renew(s.program, "career"),
+    "Exchange.make_token": lambda s: s.exchange.make_token(s.program, "shell", "mine"),
+    "Exchange.tokens_of": lambda s: s.exchange.tokens_of(s.agent, "shell"),
+    "Exchange.revoke_token": lambda s: s.exchange.revoke_token(s.agent, "shell", "mine"),
     "Exchange.trace": lambda s: s.exchange.trace(s.agent, s.message),
     "Oversight.approvals": lambda s: s.oversight.approvals(s.agent),
     "Oversight.approve": lambda s: s.oversight.approve(s.agent, s.message, Scope.ONCE),
@@ -119,6 +122,9 @@ ROUTES = {
     "POST /v1/sessions/{name}/stop": "Exchange.stop",
     "POST /v1/sessions/{name}/resume": "Exchange.resume",
     "POST /v1/sessions/{name}/renew": "Exchange.renew",
+    "POST /v1/sessions/{name}/tokens": "Exchange.make_token",
+    "GET /v1/sessions/{name}/tokens": "Exchange.tokens_of",
+    "POST /v1/sessions/{name}/tokens/{token}/revoke": "Exchange.revoke_token",
     "POST /v1/send": "Exchange.send",
     "POST /v1/ask": "Exchange.ask",
     "POST /v1/children": "Exchange.spawn",
@@ -202,7 +208,10 @@ async def test_who_may_not_is_refused_leaves_everything_as_it_was_and_is_in_the_
         assert record.at == on.clock.now()
 
 
-@pytest.mark.parametrize("text", [text for text in COMMANDS.values() if text is not None])
+MENTIONS = ("@career hello", "@session:default/career hello", "@Career: hello")
+
+
+@pytest.mark.parametrize("text", [*MENTIONS, *(text for text in COMMANDS.values() if text is not None)])
 async def test_a_command_of_somebody_who_may_not_is_refused_and_recorded(text: str) -> None:
     async with stage(session("career"), session("stranger"), rules=STRANGERS) as on:
         before = await state_of(on)

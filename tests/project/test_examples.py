@@ -30,5 +30,5 @@ def test_the_example_explains_every_key() -> None:
     assert set(example["store"]) == set(StoreTable.model_fields)
     assert set(example["telegram"]) == set(TelegramTable.model_fields) - {"token"}
     assert set(example["web"]) == set(WebTable.model_fields)
-    assert set(example["agents"]["desk"]) == set(AgentTable.model_fields)
+    assert set(example["agents"]["desk"]) | set(example["agents"]["local"]) == set(AgentTable.model_fields)
     assert set(example["sessions"]["front-desk"]) == set(SessionTable.model_fields)

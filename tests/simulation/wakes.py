@@ -32,6 +32,13 @@ class UnsureWake:
         for _ in range(self._times()):
             self._wake.retired(session)
 
+    def revoked(self, digest: str) -> None:
+        self._wake.revoked(digest)
+
+    def sessions(self) -> None:
+        for _ in range(self._times()):
+            self._wake.sessions()
+
     def outbox(self) -> None:
         for _ in range(self._times()):
             self._wake.outbox()

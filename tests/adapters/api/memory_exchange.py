@@ -1,8 +1,8 @@
 """An exchange in memory that keeps what it was told, for tests of the interfaces."""
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from bridge.views import (
     Send,
     SessionView,
     StatusView,
+    TokenView,
 )
 
 SHELL = SessionId("default/shell")
@@ -44,6 +45,7 @@ class MemoryExchange:
 
     oversight: Any = None
     gateways: Any = None
+    terminals: Any = None
     kinds: dict[SessionId, Kind] = field(
         default_factory=lambda: {
             BUILD: Kind.SHELL,
@@ -53,6 +55,7 @@ class MemoryExchange:
         }
     )
     tokens: dict[str, SessionId] = field(default_factory=dict)
+    ended: dict[str, asyncio.Event] = field(default_factory=dict)
     agents: dict[int, SessionId] = field(default_factory=dict)
     callers: list[Caller] = field(default_factory=list)
     sends: list[Send] = field(default_factory=list)
@@ -73,6 +76,7 @@ class MemoryExchange:
     abandoned: asyncio.Event = field(default_factory=asyncio.Event)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     fault: Exception | None = None
+    moved: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def send(self, caller: Caller, send: Send) -> Receipt:
         self.callers.append(caller)
@@ -190,6 +194,10 @@ class MemoryExchange:
         except TimeoutError:
             return []
 
+    @contextmanager
+    def changes(self) -> Iterator[asyncio.Event]:
+        yield self.moved
+
     async def sessions(
         self, caller: Caller, active: bool, limit: int = 50, cursor: str | None = None, *, every: bool = False
     ) -> tuple[list[SessionView], str | None]:
@@ -229,6 +237,32 @@ class MemoryExchange:
     async def renew(self, caller: Caller, session: str) -> RenewedView:
         self.callers.append(caller)
         return RenewedView(0 if self.asked_at else 1, self.asked_at)
+
+    async def make_token(self, caller: Caller, session: str, name: str) -> TokenView:
+        owner = self._owner(caller, session)
+        self.tokens[name] = owner
+        return TokenView(owner, name, NOON, None, name, self.asked_at)
+
+    async def tokens_of(self, caller: Caller, session: str) -> list[TokenView]:
+        owner = self._owner(caller, session)
+        return [TokenView(of, name, NOON, NOON) for name, of in self.tokens.items() if of == owner]
+
+    async def revoke_token(self, caller: Caller, session: str, name: str) -> TokenView:
+        owner = self._owner(caller, session)
+        self.revoke(name)
+        return TokenView(owner, name, NOON, NOON)
+
+    def revoke(self, name: str) -> None:
+        del self.tokens[name]
+        if name in self.ended:
+            self.ended.pop(name).set()
+
+    def token_ended(self, token: str) -> asyncio.Event:
+        if token in self.tokens:
+            return self.ended.setdefault(token, asyncio.Event())
+        over = asyncio.Event()
+        over.set()
+        return over
 
     async def trace(self, caller: Caller, ident: str) -> list[Step]:
         if not self.lines:

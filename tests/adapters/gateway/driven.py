@@ -56,6 +56,7 @@ async def main(spoil: Callable[[Gateway], None]) -> None:
                 gateway.person(said["key"], model)
             else:
                 (going[said["key"]].set if said["do"] == "go" else going[said["key"]].clear)()
+            print(json.dumps({"did": said["do"]}), flush=True)
 
     listening = asyncio.create_task(people())
     while not listening.done():

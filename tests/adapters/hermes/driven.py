@@ -99,6 +99,7 @@ async def main() -> None:
                 host.going[said["key"]].set()
             case _:
                 host.going[said["key"]].clear()
+        print(json.dumps({"did": said["do"]}), flush=True)
     host.desk.link.close()
 
 

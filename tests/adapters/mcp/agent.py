@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from mcp import Client, StdioServerParameters
 
@@ -27,7 +28,7 @@ async def bridge(exchange: MemoryExchange, home: Path) -> AsyncIterator[Path]:
 
 @asynccontextmanager
 async def agent(
-    exchange: MemoryExchange, home: Path, token: str = "desk-token", mode: str = "auto"
+    exchange: MemoryExchange, home: Path, token: str = "desk-token", mode: str = "auto", **more: Any
 ) -> AsyncIterator[Client]:
-    async with bridge(exchange, home), Client(pipe(home, token), mode=mode) as client:
+    async with bridge(exchange, home), Client(pipe(home, token), mode=mode, **more) as client:
         yield client

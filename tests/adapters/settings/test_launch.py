@@ -168,3 +168,13 @@ def test_what_is_set_for_consent_and_for_safe_mode_is_guarded_like_all_that_is_s
     preset = FILE.replace('command = ["other"]', 'preset = "hermes"')
     plain = preset.replace('preset = "hermes"', 'preset = "hermes"\nhooks_env = {}\nsafe_env = {}')
     assert widening(accepted(loaded, preset), guarded(loaded(plain))) == [], "what a preset brings is no news"
+
+
+def test_what_a_preset_passes_is_news_where_the_file_passes_it_to_another_command(loaded: Load) -> None:
+    own = FILE.replace('command = ["other"]', 'command = ["codex-acp"]')
+    preset = FILE.replace('command = ["other"]', 'preset = "codex"')
+    assert widening(accepted(loaded, own), guarded(loaded(preset))) == []
+    other = FILE.replace('command = ["other"]', 'command = ["other"]\npreset = "codex"')
+    (line,) = widening(accepted(loaded, FILE), guarded(loaded(other)))
+    assert line.startswith("agents.other: gets ")
+    assert "OPENAI_API_KEY" in line

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from adapters.acp.presets import PRESETS
 from adapters.settings.home import home_of
 from adapters.settings.load import load
 from adapters.settings.model import AgentSettings, PeerText, StoreSettings, WebSettings
-from adapters.settings.presets import HOOKS_ENV, PRESETS, SAFE_ENV
 from adapters.settings.zone import machine_zone
 from bridge.decision import Effect, Verb
 from bridge.ids import Place, SessionId
@@ -87,8 +87,9 @@ def test_agents_are_read(loaded: Load) -> None:
             {"MODE": "calm"},
             ("OPENAI_API_KEY",),
             PeerText.PULL,
-            hooks_env=HOOKS_ENV["hermes"],
-            safe_env=SAFE_ENV["hermes"],
+            hooks_env=PRESETS["hermes"].hooks_env,
+            safe_env=PRESETS["hermes"].safe_env,
+            preset="hermes",
         ),
         "own": AgentSettings("own", ("my-agent", "--acp"), {}, (), PeerText.EMBED),
     }
@@ -101,7 +102,28 @@ def test_a_command_of_ones_own_goes_before_that_of_the_preset(loaded: Load) -> N
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_has_its_command(preset: str, loaded: Load) -> None:
-    assert loaded(f'[agents.a]\npreset = "{preset}"').agents["a"].command == PRESETS[preset]
+    assert loaded(f'[agents.a]\npreset = "{preset}"').agents["a"].command == PRESETS[preset].command
+
+
+def test_a_preset_passes_what_leads_its_agent_to_its_own_login_and_no_others(loaded: Load) -> None:
+    codex, gemini, own, none = (
+        loaded(f"[agents.a]\n{text}").agents["a"].env_pass
+        for text in (
+            'preset = "codex"',
+            'preset = "gemini"',
+            'preset = "codex"\nenv_pass = ["MY_KEY"]',
+            'preset = "codex"\nenv_pass = []',
+        )
+    )
+    assert "OPENAI_API_KEY" in codex
+    assert "CODEX_HOME" in codex
+    assert not {*codex} & {*gemini}
+    assert (own, none) == (("MY_KEY",), ())
+
+
+def test_no_two_makes_of_agents_are_passed_each_others_keys() -> None:
+    keys = [name for preset in PRESETS.values() if preset.login is not None for name in preset.login.variables]
+    assert len(keys) == len(set(keys))
 
 
 def test_sessions_are_read(loaded: Load) -> None:

@@ -75,7 +75,11 @@ def test_of_telegram(text: str, expected: str, problems: Problems) -> None:
         ("command = 'run'", "tieline.toml:2: agents.desk.command should be a list; "),
         ("command = []", "tieline.toml:2: agents.desk.command is empty; "),
         ("command = ['x', '']", "tieline.toml:2: agents.desk.command[1] should be text in one line; "),
-        ("preset = 'goose'\nmode = 'command'", "tieline.toml:3: agents.desk.mode is not supported yet"),
+        (
+            "preset = 'goose'\nmode = 'command'\npeer_text = 'embed'",
+            "tieline.toml:2: agents.desk.preset is of agents that speak ACP; ",
+        ),
+        ("preset = 'goose'\nresume = ['x']", "tieline.toml:3: agents.desk.resume is of agents that are driven by a "),
         ("preset = 'goose'\nmode = 'x'", "tieline.toml:3: agents.desk.mode has the unknown mode 'x'; "),
         ("preset = 'goose'\npeer_text = 'x'", "tieline.toml:3: agents.desk.peer_text has the unknown way 'x'; "),
         (

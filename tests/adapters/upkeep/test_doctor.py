@@ -35,7 +35,7 @@ def home(tmp_path: Path) -> Path:
 def examine(home: Path, capsys: pytest.CaptureFixture[str]) -> Examine:
     def run() -> tuple[int, dict[str, dict[str, Any]]]:
         environ = {"TIELINE_HOME": str(home), "PATH": os.environ["PATH"], "HOME": str(home)}
-        code = doctor(Namespace(json=True), environ)
+        code = doctor(Namespace(json=True, agents=False), environ)
         found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
         assert all(set(one) == {"check", "level", "text", "remedy"} for one in found)
         assert all(bool(one["remedy"]) == (one["level"] != "ok") for one in found)

@@ -1,0 +1,1 @@
+"""Hooks of the agents in persons' terminals: what they tell the bridge, and how they are installed."""

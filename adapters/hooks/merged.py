@@ -1,0 +1,97 @@
+"""Hooks in a JSON file that is the person's, comments and all: codex and gemini have the same form."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from adapters.hooks.ground import ByHand, Ground, read
+from adapters.hooks.jsonc import Unreadable, add, parsed, taken
+
+
+def hooks_of(ground: Ground, agent: str, events: dict[str, str], timeout: int) -> dict[str, Any]:
+    """What is put into each event's list: `events` names the event of ours for each of the agent's."""
+    return {
+        name: {"hooks": [{"type": "command", "command": ground.hook(event, agent), "timeout": timeout}]}
+        for name, event in events.items()
+    }
+
+
+def merge(ground: Ground, path: Path, hooks: dict[str, Any], agent: str) -> None:
+    """Adds the hooks that are not there, and takes out older ones of ours. Raises `ByHand`."""
+    before = read(path) or ""
+    try:
+        text = before
+        if _ours(text, hooks) != hooks:
+            text = _without(before, agent)
+            for name, hook in hooks.items():
+                text = add(text, ["hooks", name], hook)
+        parsed(text)
+    except Unreadable as error:
+        raise ByHand(
+            path, str(error), json.dumps({"hooks": {name: [hook] for name, hook in hooks.items()}}, indent=2)
+        ) from None
+    ground.write(path, text)
+
+
+def unmerge(ground: Ground, path: Path, agent: str) -> None:
+    before = read(path)
+    if before is None:
+        return
+    try:
+        ground.write(path, _without(before, agent))
+    except Unreadable as error:
+        raise ByHand(path, str(error), f"Take out every hook whose command ends with: --agent {agent}") from None
+
+
+def merged(path: Path, agent: str) -> bool:
+    try:
+        node = parsed(read(path) or "{}").get("hooks")
+    except Unreadable:
+        return False
+    return node is not None and any(_is_ours(item, agent) for _, _, event in node.parts for item in _items(event.value))
+
+
+def meaning(text: str) -> Any:
+    """What a file says, less what is empty in it."""
+    try:
+        return _filled(parsed(text).value) if text.strip() else {}
+    except Unreadable as error:
+        raise ValueError(str(error)) from None
+
+
+def _filled(value: Any) -> Any:
+    if isinstance(value, dict):
+        every = {key: _filled(one) for key, one in value.items()}
+        return {key: one for key, one in every.items() if one not in ({}, [])}
+    return [_filled(one) for one in value] if isinstance(value, list) else value
+
+
+def _ours(text: str, hooks: dict[str, Any]) -> dict[str, Any]:
+    node = parsed(text).get("hooks") if text.strip() else None
+    events = node.value if node is not None and isinstance(node.value, dict) else {}
+    return {name: hook for name, hook in hooks.items() if hook in _items(events.get(name))}
+
+
+def _without(text: str, agent: str) -> str:
+    node = parsed(text).get("hooks") if text.strip() else None
+    for name in [part[0] for part in node.parts] if node is not None else []:
+        found = parsed(text).get("hooks")
+        event = found.get(name or "") if found is not None else None
+        items = _items(event.value) if event is not None else []
+        ours = [at for at, item in enumerate(items) if _is_ours(item, agent)]
+        for at in reversed(ours):
+            text = taken(text, ["hooks", name or ""], at)
+        if ours and len(ours) == len(items):
+            text = taken(text, ["hooks", name or ""])
+    found = parsed(text).get("hooks") if node is not None and node.parts else None
+    return taken(text, ["hooks"]) if found is not None and not found.parts else text
+
+
+def _items(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _is_ours(item: Any, agent: str) -> bool:
+    hooks = _items(item.get("hooks")) if isinstance(item, dict) else []
+    commands = [str(hook.get("command")) for hook in hooks if isinstance(hook, dict)]
+    return any(" hook " in command and command.endswith(f" --agent {agent}") for command in commands)
