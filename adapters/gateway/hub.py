@@ -246,6 +246,7 @@ class Hub:
     # While a gateway is away
 
     def _await_return(self, job: Job) -> None:
+        self._back(job)
         job.away = True
         after = _NATIVE_RETURN_S if job.own is not None else self._return_s
         loop = asyncio.get_running_loop()

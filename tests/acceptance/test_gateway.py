@@ -148,6 +148,29 @@ async def test_a_bridge_that_is_replaced_in_the_middle_loses_nothing_and_repeats
         assert answer["in_reply_to"] == json.loads(sent.out)["message_id"]
 
 
+async def test_a_persons_turn_goes_on_over_a_restart_of_the_bridge_and_keeps_its_cause(home: Home) -> None:
+    token = await paired(home)
+    async with gateway(home, token=token) as one:
+        go_on = asyncio.Event()
+
+        async def later(gateway: Gateway, turn: Turn) -> str:
+            assert await gateway.mail(turn) == []
+            await go_on.wait()
+            return await hands_over(gateway, turn)
+
+        turn = one.person(DESK, later)
+        await one.got("result")
+        await home.kill()
+        await one.unlink()
+        await home.up()
+        await one.linked()
+        go_on.set()
+        await one.saw(lambda: turn.end is not None)
+        assert turn.end is not None
+        assert turn.end["outcome"] == "completed"
+        await shown(one, "the answer to: Is Initech serious?")
+
+
 async def test_a_gateway_that_dies_in_the_middle_tells_when_it_is_back_that_the_turn_is_lost(home: Home) -> None:
     token, kept = await paired(home), Kept()
     async with gateway(home, kept, token) as one:
