@@ -173,3 +173,12 @@ async def test_nobody_but_an_operator_decides_about_gateways() -> None:
         for caller in (await on.shell(), Caller(SessionId("default/shell"), Origin.USER)):
             with pytest.raises(Refused):
                 await on.exchange.gateways.pair(caller, "hermes")
+
+
+async def test_a_session_that_the_file_declares_at_a_gateways_place_is_the_one_of_that_key() -> None:
+    declared = session("career", agent=agent_of("hermes"), places=(Place("hermes:key-Jobs"),), tags=("office",))
+    async with stage(declared) as on:
+        (career,) = await joined(on, "Jobs")
+        stored = await on.store.session(career)
+        assert stored is not None
+        assert (stored.id, stored.title, stored.tags) == ("default/career", "Career", ("office",))
