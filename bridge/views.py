@@ -238,6 +238,27 @@ class SessionView:
 
 
 @dataclass(frozen=True, slots=True)
+class PairedView:
+    """The token is told this once. `waits_for` is where an operator must accept it first."""
+
+    name: str
+    token: str
+    waits_for: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayView:
+    """`linked` says that it is there now, and `sessions` how many of its are open."""
+
+    name: str
+    paired_at: float
+    paired_by: str
+    seen_at: float | None
+    linked: bool
+    sessions: int
+
+
+@dataclass(frozen=True, slots=True)
 class ResumedView:
     """Whether anything had held the session back that does not any more. `waits_for` is where an operator must say it
     first."""

@@ -7,7 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from bridge.audit import Act
 from bridge.decision import Verdict
 from bridge.trace import Step
-from bridge.views import Mail, rfc3339
+from bridge.views import GatewayView, Mail, rfc3339
 
 Time = Annotated[str, BeforeValidator(lambda seconds: seconds if seconds is None else rfc3339(seconds))]
 
@@ -287,6 +287,31 @@ class RecordShown(Shown):
 class AuditShown(Shown):
     records: list[RecordShown]
     next_before: str | None
+
+
+class PairedShown(Shown):
+    name: str
+    token: str
+    waits_for: list[str]
+
+
+class GatewayShown(Shown):
+    name: str
+    paired_at: str
+    paired_by: str
+    seen_at: str | None
+    linked: bool
+    sessions: int
+
+    @classmethod
+    def of(cls, view: GatewayView) -> "GatewayShown":
+        seen = rfc3339(view.seen_at) if view.seen_at is not None else None
+        at, by = rfc3339(view.paired_at), view.paired_by
+        return cls(name=view.name, paired_at=at, paired_by=by, seen_at=seen, linked=view.linked, sessions=view.sessions)
+
+
+class GatewaysShown(Shown):
+    gateways: list[GatewayShown]
 
 
 class ErrorDetail(Shown):

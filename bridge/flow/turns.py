@@ -101,6 +101,9 @@ class Turns:
             working.close()
         try:
             result = await self._kept(run, turn, self._guarded(run, turn, working))
+            if result is not None and result.unbegun:
+                await self._give_back(run, turn, result)
+                return
             if run.stopped or (result is not None and not result.unsure):
                 await self._end(run, turn, STOPPED if result is None else result)
                 return
@@ -117,6 +120,17 @@ class Turns:
         await self.decide(run, now, reason)
         if agent is not None:
             await agent.forget()
+
+    async def _give_back(self, run: Run, turn: Turn, result: Result) -> None:
+        """Its agent has not begun with it, and will not. Unless a person has stopped it, what it was about waits."""
+        if run.stopped:
+            await self._end(run, turn, STOPPED)
+            return
+        reason = result.final or "its agent had not begun with it"
+        await self._ledger.surely(lambda work: lose_turn(work, turn, reason, unbegun=True))
+        run.ended = True
+        if run.agent is not None:
+            await run.agent.forget()
 
     async def decide(self, run: Run, turn: Turn, reason: str = _LEFT) -> None:
         """Decides what becomes of a turn of which nobody knows how far it came, once its agent is gone."""
@@ -175,6 +189,10 @@ class Turns:
 
     def may_begin(self, session: SessionId) -> bool:
         return session not in self._held
+
+    def present(self, session: Session) -> bool:
+        """As `Agents.present`."""
+        return self._agents.present(session)
 
     def embeds(self, session: Session) -> bool:
         """Whether the session's agent has no tools to read with, and gets peers' text in its prompt."""

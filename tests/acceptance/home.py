@@ -179,6 +179,12 @@ class Home:
             while self.stderr.read_text().count(part) < times:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
 
+    async def traced(self, message: str, part: str) -> None:
+        """Waits until a step in the trace of a message says so."""
+        async with asyncio.timeout(PATIENCE_S):
+            while part not in (await self.typed("trace", message, "--json")).out:
+                pass
+
     async def close(self) -> None:
         if self._terminal is not None:
             await self._terminal.close()

@@ -291,3 +291,10 @@ def test_the_home_is_where_the_environment_says(environ: dict[str, str], home: s
 def test_to_find_the_home_costs_no_heavy_import() -> None:
     code = "import sys, adapters.settings.home; sys.exit('pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_session_at_a_gateways_place_is_run_by_that_gateway(loaded: Load) -> None:
+    place = "hermes:agent:main:telegram:group:-1001:2"
+    text = f'[sessions.career]\nkind = "gateway"\nplaces = ["{place}"]\ntags = ["office"]\n'
+    (session,) = loaded(text).sessions
+    assert (session.kind, session.agent, session.places) == (Kind.GATEWAY, "gateway:hermes", (Place(place),))
