@@ -4,9 +4,13 @@ import asyncio
 from collections import deque
 from dataclasses import dataclass, field
 
+from adapters.gateway.frames import Frame, flag, maybe, text
 from bridge.ids import Place, SessionId, TurnId
 from bridge.ports.runtime import Listener, Result
 from bridge.turn import Failure, FailureKind
+
+_FINAL_CHARS = 400_000
+PERSON_FIRST = "a person was first at the gateway; it waits"
 
 
 @dataclass(eq=False)
@@ -56,3 +60,21 @@ def cancelled() -> Result:
 
 def lost(why: str) -> Result:
     return Result("", "lost", Failure(FailureKind.CRASH, why), unsure=True)
+
+
+def result_of(frame: Frame, job: Job | None, failure: Failure | None) -> Result:
+    """How a gateway says that a turn has ended. `failure` is what the final text tells of, where it is no answer."""
+    outcome = text(frame, "outcome")
+    if outcome == "completed":
+        return Result(maybe(frame, "text", most=_FINAL_CHARS) or "", "end_turn", failure)
+    if outcome == "interrupted":
+        began_tools = flag(frame, "tools") or (job is not None and job.tools)
+        stopped = flag(frame, "stopped") or (job is not None and job.own is not None)
+        return cancelled() if stopped or began_tools else unbegun(PERSON_FIRST)
+    if outcome == "failed":
+        detail = maybe(frame, "detail", most=4_000) or "the gateway says no more"
+        kind = frame.get("kind")
+        known = FailureKind(kind) if kind in {each.value for each in FailureKind} else FailureKind.CRASH
+        temporary = known in (FailureKind.RATE_LIMIT, FailureKind.CAPACITY, FailureKind.TIMEOUT, FailureKind.CRASH)
+        return Result("", "failed", Failure(known, detail, retryable=temporary))
+    return lost(maybe(frame, "detail", most=4_000) or "the gateway had ended in the middle of the turn")
