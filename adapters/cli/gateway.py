@@ -31,8 +31,17 @@ def _list(bridge: Connection, options: argparse.Namespace) -> int:
         for one in found:
             record(one)
         return exits.OK
-    rows = [[one["name"], "yes" if one["linked"] else "no", str(one["sessions"]), one["paired_at"]] for one in found]
-    columns([["GATEWAY", "LINKED", "SESSIONS", "PAIRED"], *rows])
+    rows = [
+        [
+            one["name"],
+            "yes" if one["linked"] else "no",
+            str(one["sessions"]),
+            one["paired_at"],
+            one["seen_at"] or "never",
+        ]
+        for one in found
+    ]
+    columns([["GATEWAY", "LINKED", "SESSIONS", "PAIRED", "SEEN"], *rows])
     return exits.OK
 
 
