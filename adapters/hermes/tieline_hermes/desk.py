@@ -157,6 +157,8 @@ class Desk:
                     self._cancelled(frame)
                 case "ack":
                     self.turns.remove(frame["turn"])
+                case "unregistered":
+                    log.warning("tieline: the bridge does not take %s: %s", frame["key"], frame.get("reason"))
                 case "post" if self.host is not None:
                     asyncio.run_coroutine_threadsafe(self._show(frame), self.host.loop)
 

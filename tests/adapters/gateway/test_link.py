@@ -325,6 +325,25 @@ async def test_turns_that_the_bridge_does_not_know_change_nothing(on: Links) -> 
     assert await on.stage.inbox() == []
 
 
+@pytest.mark.parametrize(
+    "end",
+    [
+        {"outcome": "completed", "text": "long " * 200_000},
+        {"outcome": "completed", "text": None},
+        {"outcome": "failed", "kind": "no such kind", "detail": "long " * 200_000},
+        {"outcome": "lost", "detail": 7},
+        {"outcome": "danced"},
+    ],
+)
+async def test_an_end_is_taken_however_it_is_put(on: Links, end: Json) -> None:
+    """It is told again until it is taken: what would cut the link would cut it for good."""
+    wire = await on.linked()
+    work = await running(on, wire)
+    wire.say("finished", turn=work["turn"], epoch=work["epoch"], **end)
+    assert (await wire.hears("ack"))["turn"] == work["turn"]
+    await settled(on, wire)
+
+
 async def test_a_gateway_that_floods_holds_up_nobody(on: Links) -> None:
     wire = await on.linked()
     work = await running(on, wire)
