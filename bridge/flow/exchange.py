@@ -149,7 +149,7 @@ class Exchange(Calls):
             agents=agents,
             tokens=self._tokens,
             terminals=terminals,
-            insight=Insight(ledger, directory, self._turns, self.charter, running),
+            insight=Insight(ledger, directory, self._turns, self.charter, self.gateways, running),
             hints=self._hints,
         )
 
