@@ -33,8 +33,9 @@ class Choice:
         return cls(tuple(one for one in models if isinstance(one, str)), current if isinstance(current, str) else None)
 
 
-async def set_model(connection: Any, alias: str, model: str, options: Sequence[Any], choice: Choice | None) -> None:
-    """`options` and `choice` are what the agent offered as its context was opened. Raises `StartFailed`."""
+async def set_model(connection: Any, alias: str, model: str, options: Sequence[Any], choice: Choice | None) -> bool:
+    """`options` and `choice` are what the agent offered as its context was opened. Returns whether it was set in the
+    older way. Raises `StartFailed`."""
     option = option_in(options)
     if option is None and choice is None:
         raise _wrong(model, "it offers no choice of models")
@@ -44,10 +45,13 @@ async def set_model(connection: Any, alias: str, model: str, options: Sequence[A
     try:
         if option is not None:
             await _set_option(connection, alias, model, option)
-        elif choice is not None and choice.current != model:
-            await connection._conn.send_request(_SET, {"sessionId": alias, "modelId": model})
+            return False
+        if choice is None or choice.current == model:
+            return False
+        await connection._conn.send_request(_SET, {"sessionId": alias, "modelId": model})
     except acp.RequestError as error:
         raise _wrong(model, error) from None
+    return True
 
 
 async def _set_option(connection: Any, alias: str, model: str, option: Any) -> None:

@@ -119,7 +119,7 @@ class _Starting:
             alias = await self._new()
         self._link.client.session = alias
         if self._launch.options.model is not None:
-            await set_model(self._link.acp, alias, self._launch.options.model, self._offered, self._link.client.choice)
+            await self._set_model(alias, self._launch.options.model)
         if mode := self._launch.options.mode or self._spec.mode:
             await self._set_mode(alias, mode)
         return alias, context
@@ -167,6 +167,13 @@ class _Starting:
         self._link.client.spending.options(answer.config_options)
         self._offered = answer.config_options or []
         return str(answer.session_id)
+
+    async def _set_model(self, alias: str, model: str) -> None:
+        anew = await set_model(self._link.acp, alias, model, self._offered, self._link.client.choice)
+        if anew and quirks_of(self._spec.preset).reloads and self._servers:
+            self._link.client.replay = Replay(self._link.client.redaction)
+            if not await self._loaded(alias):
+                raise _wrong(f"The agent lost its context as it was set to the model {model!r}.")
 
     async def _set_mode(self, alias: str, mode: str) -> None:
         try:

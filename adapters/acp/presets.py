@@ -44,7 +44,8 @@ class Quirks:
     fares, and `broken` what it says there of a turn that has failed, whatever it then ends with. `totals` says that it
     tells the tokens of its process so far as those of a turn. `admits` is the metadata that a context is opened with
     where the agent has tools of the bridge: without it, it asks a person before each of them, which the bridge itself
-    allows or denies.
+    allows or denies. `reloads` says that a model that is set takes its tool servers away, until its context is loaded
+    once more.
     """
 
     lost: Lost = Lost.EMPTY
@@ -56,6 +57,7 @@ class Quirks:
     state: tuple[str, ...] = ()
     broken: str | None = None
     admits: Mapping[str, Any] = field(default_factory=dict)
+    reloads: bool = False
 
     def breaks(self, meta: object) -> bool | None:
         """Whether the turn has failed, where that is told."""
@@ -196,6 +198,7 @@ PRESETS: Mapping[str, Preset] = {
                 (r"max_tokens exceeds the provider's output cap", FailureKind.CONFIG),
             ),
             totals=True,
+            reloads=True,
         ),
     ),
     "opencode": Preset(

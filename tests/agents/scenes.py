@@ -56,6 +56,10 @@ class Scenes:
         """Has an agent give up a model that says nothing after a second, or two."""
         raise NotImplementedError
 
+    def hanging(self) -> Waits:
+        """How a model says nothing that the agent gives up."""
+        return hangs()
+
     def is_clean(self, office: Office) -> None:
         """Peers' text stands in no prompt, and in nothing that an agent keeps as its user's words."""
         said = json.dumps([office.prompts(handle) for handle in office.members])
@@ -206,7 +210,7 @@ class Scenes:
         career = office.member("career")
         self.hurry(office, "career")
         office.home.rule("default/shell", "default/career")
-        career.on(MAIL, hangs())
+        career.on(MAIL, self.hanging())
         await office.open()
         sent = (await office.home.tieline("send", "career", CANARY, "--wake", "--json")).lines[0]
         await office.seen("career", "the turn failed")

@@ -64,6 +64,7 @@ class TestClaude(Scenes):
     RUNS = Calls("Bash", {"command": "sleep 60", "description": "wait"})
     ASKS = Calls("Bash", {"command": "rm -rf ../work/*", "description": "tidy up"})
     ONCE = "Yes"
+    REFUSED = "Authentication required"
 
     def hurry(self, office: Office, handle: str) -> None:
         settings = office.folder / handle / "claude" / "settings.json"

@@ -1,5 +1,6 @@
 """Real Codex agents over ACP."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from tests.acceptance.home import Home
 from tests.agents.office import Office
-from tests.agents.provider import Calls, Provider
+from tests.agents.provider import Calls, Provider, Says, Waits
 from tests.agents.responses import Responses
 from tests.agents.scenes import Scenes
 from tests.fakes.bot_api import BotApi
@@ -32,7 +33,7 @@ request_max_retries = 0
 stream_max_retries = 1
 """
     )
-    return {"CODEX_HOME": str(own), "HOUSE_KEY": provider.key}
+    return {"CODEX_HOME": str(own), "HOUSE_KEY": provider.key, "INITIAL_AGENT_MODE": "workspace-write"}
 
 
 @pytest.fixture
@@ -52,8 +53,12 @@ class TestCodex(Scenes):
         "exec_command",
         {"cmd": "rm -rf ../work/*", "sandbox_permissions": "require_escalated", "justification": "May I tidy up?"},
     )
-    ONCE = "Yes"
+    ONCE = "Yes, proceed"
     REFUSED = "Authentication required"
+
+    def hanging(self) -> Waits:
+        """It waits for ever for an answer to begin."""
+        return Waits(asyncio.Event(), Says("never"), first="I have begun")
 
     def hurry(self, office: Office, handle: str) -> None:
         config = office.folder / handle / "codex" / "config.toml"

@@ -7,7 +7,7 @@ import pytest
 
 from adapters.acp import AgentSpec
 from adapters.acp.presets import PRESETS, Quirks, quirks_of
-from bridge.launching import Definition
+from bridge.launching import Definition, Options
 from bridge.ports.runtime import Context, Text, Thought, ToolBegun
 from bridge.turn import FailureKind
 from tests.adapters.acp.bench import Bench, Ear
@@ -80,6 +80,20 @@ async def test_an_agent_that_takes_any_context_for_its_own_has_it_only_if_it_rep
         await bench.say(used, "hello")
         await used.close()
         assert (await bench.start(runtime, alias=used.alias)).context is Context.RESUMED
+
+
+async def test_hermes_gets_its_tools_back_after_its_model_is_set(bench: Bench) -> None:
+    for preset, loads in (("hermes", 1), ("scripted", 0)):
+        runtime = bench.runtime(bench.spec("--models", "a,b", "--choice", "models", preset=preset), tools=True)
+        first = await bench.start(runtime, options=Options(model="a"))
+        await bench.say(first, "hello")
+        await first.close()
+        before = len(bench.received("session/load"))
+        again = await bench.start(runtime, alias=first.alias, options=Options(model="b"))
+        loaded = bench.received("session/load")[before:]
+        assert len(loaded) == 1 + loads
+        assert [one["params"]["mcpServers"][0]["name"] for one in loaded] == ["tieline"] * len(loaded)
+        assert (again.context, len(again.history.prompts)) == (Context.RESUMED, 1)
 
 
 async def test_claude_code_is_let_use_the_tools_of_the_bridge_without_asking_a_person(bench: Bench) -> None:
