@@ -19,9 +19,11 @@ from bridge.views import (
     AnswerView,
     DecidedView,
     DecisionView,
+    GatewayView,
     GrantView,
     HeldView,
     Mail,
+    PairedView,
     Receipt,
     RegimeView,
     RenewedView,
@@ -68,6 +70,16 @@ class Oversight(Protocol):
     async def audit(self, caller: Caller, before: str | None, limit: int) -> tuple[list[Verdict | Act], str | None]: ...
 
 
+class Gateways(Protocol):
+    """Every method raises `Refused(not_permitted)` for whoever is no operator."""
+
+    async def every(self, caller: Caller) -> list[GatewayView]: ...
+
+    async def pair(self, caller: Caller, name: str) -> PairedView: ...
+
+    async def remove(self, caller: Caller, name: str) -> GatewayView: ...
+
+
 class Terminals(Protocol):
     """The agents in persons' terminals. `Told.ended` where the caller is none."""
 
@@ -91,6 +103,9 @@ class Exchange(Protocol):
 
     @property
     def oversight(self) -> Oversight: ...
+
+    @property
+    def gateways(self) -> Gateways: ...
 
     @property
     def terminals(self) -> Terminals: ...

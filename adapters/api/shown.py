@@ -176,6 +176,7 @@ class StatusShown(Shown):
     paused_by: str | None
     file: str
     outdated: int
+    gateways: list["GatewayShown"]
     nodes: list[Any] = []
 
 
@@ -287,6 +288,28 @@ class RecordShown(Shown):
 class AuditShown(Shown):
     records: list[RecordShown]
     next_before: str | None
+
+
+class PairedShown(Shown):
+    name: str
+    token: str
+    waits_for: list[str]
+
+
+class GatewayShown(Shown):
+    name: str
+    paired_at: Time
+    paired_by: str
+    seen_at: Time | None
+    linked: bool
+    sessions: int
+    software: str | None
+    trouble: str | None
+    advice: list[str]
+
+
+class GatewaysShown(Shown):
+    gateways: list[GatewayShown]
 
 
 class ErrorDetail(Shown):

@@ -1,4 +1,4 @@
-"""What becomes of the mail of an agent in a person's terminal, as it works, stops and leaves."""
+"""The mail of an agent in a person's terminal: what it is told of, and what becomes of what it has read (DESIGN §5)."""
 
 from dataclasses import replace
 

@@ -54,7 +54,7 @@ class Messages:
 
 
 _NUMBERS = count(1)
-"""Messages and calls are told apart by their ids, over all of a context."""
+"""Claude Code takes messages of one id for one message, and calls for one call."""
 _USAGE = {"input_tokens": 20, "output_tokens": 10}
 
 
@@ -90,7 +90,7 @@ def _said(reply: Says | Calls) -> str:
 
 
 def _use(calls: Calls) -> dict[str, Any]:
-    return {"type": "tool_use", "id": f"toolu_{next(_NUMBERS):08}", "name": calls.tool}
+    return {"type": "tool_use", "id": f"toolu_{next(_NUMBERS)}", "name": calls.tool}
 
 
 def _stop(reply: Says | Calls) -> str:
@@ -98,7 +98,7 @@ def _stop(reply: Says | Calls) -> str:
 
 
 def _head(asked: Asked) -> dict[str, Any]:
-    return {"id": f"msg_{next(_NUMBERS):08}", "type": "message", "role": "assistant", "model": asked.model}
+    return {"id": f"msg_{next(_NUMBERS)}", "type": "message", "role": "assistant", "model": asked.model}
 
 
 def _block(index: int, block: object, delta: object) -> Iterator[str]:

@@ -27,6 +27,10 @@ class Line:
     tool: str = ""
 
 
+_BESIDE = ("system", "developer")
+"""The roles of what agents say beside a conversation, wherever they put it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One request, whatever the wire. `key` is what it came with to be let in."""
@@ -39,7 +43,8 @@ class Asked:
 
     @property
     def last(self) -> Line:
-        return self.lines[-1] if self.lines else Line("none", "")
+        """Without what the agent has put behind it."""
+        return next((line for line in reversed(self.lines) if line.role not in _BESIDE), Line("none", ""))
 
 
 @dataclass(frozen=True, slots=True)

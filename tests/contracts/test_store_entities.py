@@ -28,6 +28,7 @@ from tests.contracts.entities import (
     approval,
     binding,
     conversation,
+    gateway,
     grant,
     message,
     pair,
@@ -197,6 +198,7 @@ FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
         ),
         lambda store: store.grant(grant().id),
     ),
+    (gateway(seen_at=20.5, removed_at=30.5), lambda store: store.gateway(gateway().id)),
     (
         approval(subject=Subject.RULES, expires_at=99.5, closed_at=50.5, decided_by="web:1", outcome="accepted"),
         lambda store: store.approval(approval().id),

@@ -44,6 +44,7 @@ class MemoryExchange:
     """
 
     oversight: Any = None
+    gateways: Any = None
     terminals: Any = None
     kinds: dict[SessionId, Kind] = field(
         default_factory=lambda: {
