@@ -78,13 +78,16 @@ class Quirks:
 @dataclass(frozen=True, slots=True)
 class Login:
     """Where an agent finds who pays for it: one of these files, below its home or below the folder that the variable
-    names, or one of these variables. `how` is what a person does to have it."""
+    names, or one of these variables. `how` is what a person does to have it, `method` the way of ACP in which it is to
+    be told to use such a variable, and `without` what it can do without a login."""
 
     how: str
     files: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     folder: tuple[str, str] | None = None
     """A variable, and the folder below the home that it stands in place of."""
+    method: str | None = None
+    without: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,7 @@ PRESETS: Mapping[str, Preset] = {
             files=("auth.json",),
             variables=("CODEX_API_KEY", "OPENAI_API_KEY"),
             folder=("CODEX_HOME", ".codex"),
+            method="api-key",
         ),
         settings=("CODEX_HOME", "OPENAI_BASE_URL"),
         quirks=Quirks(
@@ -211,6 +215,7 @@ PRESETS: Mapping[str, Preset] = {
                 ".config/opencode/opencode.json",
             ),
             variables=("OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT"),
+            without="it uses the free models that it offers itself",
         ),
         settings=("OPENCODE_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"),
         quirks=Quirks(lost=Lost.ERROR, spoils=Spoils.NEVER),

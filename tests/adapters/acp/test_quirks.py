@@ -8,7 +8,7 @@ import pytest
 from adapters.acp import AgentSpec
 from adapters.acp.presets import PRESETS, Quirks, quirks_of
 from bridge.launching import Definition, Options
-from bridge.ports.runtime import Context, Text, Thought, ToolBegun
+from bridge.ports.runtime import Context, StartFailed, Text, Thought, ToolBegun
 from bridge.turn import FailureKind
 from tests.adapters.acp.bench import Bench, Ear
 
@@ -167,6 +167,22 @@ async def test_whether_a_cancel_amid_a_tool_call_spoils_a_process_is_told_by_its
     await agent.cancel(grace_s=10)
     assert (await running).cancelled
     assert agent.alive == (preset == "opencode")
+
+
+@pytest.mark.parametrize(("key", "ready"), [("k", True), ("", False)])
+async def test_codex_is_told_to_use_the_key_that_it_is_given(bench: Bench, key: str, ready: bool) -> None:
+    spec = bench.spec("--login", "api-key", preset="codex", env={"OPENAI_API_KEY": key})
+    if not ready:
+        with pytest.raises(StartFailed) as failed:
+            await bench.start(bench.runtime(spec))
+        assert failed.value.failure.kind is FailureKind.AUTH
+        assert bench.received("authenticate") == []
+        return
+    first = await bench.start(bench.runtime(spec))
+    await bench.say(first, "hello")
+    await first.close()
+    assert (await bench.start(bench.runtime(spec), alias=first.alias)).context is Context.RESUMED
+    assert [one["params"]["methodId"] for one in bench.received("authenticate")] == ["api-key", "api-key"]
 
 
 def test_a_session_that_is_held_to_another_command_has_none_of_the_quirks_of_a_preset() -> None:
