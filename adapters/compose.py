@@ -13,8 +13,13 @@ from typing import Any
 
 from adapters import acp, orphans
 from adapters.acp import AgentSpec, Orders, Times
+from adapters.acp.failures import disguised
 from adapters.api.server import ControlServer
 from adapters.api.web import WebServer
+from adapters.gateway.hub import Hub
+from adapters.gateway.runtime import WithGateways
+from adapters.gateway.server import GatewayServer
+from adapters.mcp import direct
 from adapters.mcp import server as mcp
 from adapters.process import exited
 from adapters.settings.guarded import Guarded
@@ -33,6 +38,7 @@ from adapters.telegram.config import TelegramConfig
 from adapters.telegram.sole import PolledElsewhere, lock_file
 from adapters.worker.nursery import Nursery
 from adapters.worker.runtime import Terms, WorkerRuntime
+from bridge.caller import Descent
 from bridge.flow.charter import accepted_copy, selectors_of
 from bridge.flow.exchange import Exchange
 from bridge.ids import Ids
@@ -65,8 +71,7 @@ async def bridge(
 
     `alone` says that this process is nothing but a bridge: then it adopts what its agents leave behind, and whatever
     is below it comes of them. `listens` is told the address of the loopback listener, where one is configured."""
-    clock = SystemClock()
-    mark = mark_of(file.home / SETTINGS_FILE)
+    clock, mark = SystemClock(), mark_of(file.home / SETTINGS_FILE)
     ballast = Ballast(file.home / BALLAST)
     store = await open_store(file.home / DATABASE, ballast=ballast)
     try:
@@ -75,8 +80,9 @@ async def bridge(
         view = _outlook(file, accepted, chats, granted, accept=accept)
         settings = view.settings
         telegram = _telegram(settings, environ, clock)
-        every = {chat.scheme: chat for chat in (*chats, *([telegram] if telegram is not None else []))}
-        runtime = _runtime(settings, environ, clock)
+        workers = _runtime(settings, environ, clock)
+        hub = Hub(settings.limits.gateway_return_s)
+        runtime = WithGateways(workers, hub)
         exchange = Exchange(
             profile=settings.profile,
             version=_version(),
@@ -85,32 +91,32 @@ async def bridge(
             store_name="sqlite",
             policy=view.policy,
             runtime=runtime,
-            chats=every,
+            chats={chat.scheme: chat for chat in (*chats, *([telegram] if telegram is not None else []))},
             clock=clock,
             randomness=system_randomness(),
             limits=settings.limits,
             tools={"TIELINE_HOME": str(settings.home)},
             confirm_in_chat=settings.confirm_in_chat,
+            present=runtime.present,
             gone=exited,
             health=telegram.health if telegram is not None else lambda: None,
         )
 
-        def narrow(people: TelegramSettings) -> None:
-            if telegram is not None:
-                telegram.narrow(_config(people))
-
         read = partial(again, settings.home, environ)
-        revisions = Revisions(exchange, read, file, accepted, view, narrow=narrow)
+        revisions = Revisions(exchange, read, file, accepted, view, narrow=partial(_narrow, telegram))
+        links = GatewayServer(hub, exchange, partial(direct.call, exchange), disguised, clock, _version())
         control = ControlServer(
             exchange,
             settings.home / "run" / "control.sock",
             mcp=partial(mcp.serve, exchange=exchange, version=_version()),
-            descent_of=partial(acp.descent_of, adopter=os.getpid() if alone else None),
+            descent_of=partial(_descent_of, hub, os.getpid() if alone else None),
+            gateway=links.serve,
         )
         if alone:
             orphans.adopt()
         async with exchange, asyncio.TaskGroup() as serving:
             await exchange.start(settings.sessions)
+            await links.open()
             await revisions.begin()
             served = serving.create_task(control.serve())
             accepting = serving.create_task(control.accepting.wait())
@@ -123,7 +129,7 @@ async def bridge(
             if telegram is not None:
                 later.append(serving.create_task(telegram.run(exchange.inbound, exchange.menu)))
             if settings.agents:
-                later.append(serving.create_task(_preload(runtime)))
+                later.append(serving.create_task(_preload(workers)))
             watch = Watch(settings.home / SETTINGS_FILE, mark, revisions.reload, reread or asyncio.Event())
             later.append(serving.create_task(watch.run()))
             try:
@@ -134,14 +140,26 @@ async def bridge(
                 for task in later:
                     task.cancel()
                 await control.close()
-                await runtime.close()
+                hub.close()
+                await workers.close()
     finally:
         await store.close()
+
+
+def _narrow(telegram: TelegramChat | None, people: TelegramSettings) -> None:
+    if telegram is not None:
+        telegram.narrow(_config(people))
 
 
 async def _accepted(store: Store) -> Guarded | None:
     copy = accepted_copy(await store.regime())
     return Guarded.from_json(copy) if copy is not None else None
+
+
+def _descent_of(hub: Hub, adopter: int | None, pids: Sequence[int]) -> Descent:
+    """What a gateway starts is no person, whatever terminal that has."""
+    gateways = {process.pid for process in hub.processes()}
+    return Descent.FOREIGN if gateways.intersection(pids) else acp.descent_of(pids, adopter=adopter)
 
 
 def _outlook(

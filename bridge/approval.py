@@ -21,6 +21,8 @@ class Subject(StrEnum):
     """A session that a shell would make, let take work again, or make a token for."""
     PAUSE = "pause"
     """The end of a pause of all traffic between agents, which a shell has asked for."""
+    GATEWAY = "gateway"
+    """A gateway that a shell would pair."""
     RULES = "rules"
     """Settings of the operator's file that would let agents do more."""
 

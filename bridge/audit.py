@@ -20,6 +20,9 @@ class ActKind(StrEnum):
     RELOADED = "reloaded"
     EXTENDED = "extended"
     """A conversation at its budget may go on."""
+    PAIRED = "paired"
+    """A gateway may link itself with the bridge from now on."""
+    UNPAIRED = "unpaired"
     REFUSED = "refused"
     """Somebody has tried what it may not: one of these, or to speak, read or answer as another."""
 

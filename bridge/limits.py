@@ -24,6 +24,7 @@ class Limits:
     idle_close_s: float = 900
     stop_grace_s: float = 10
     worker_grace_s: float = 10
+    gateway_return_s: float = 900
     attempts: int = 5
     children: int = 4
     spawn_depth: int = 2

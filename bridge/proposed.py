@@ -38,6 +38,17 @@ def resume_proposed(by: str, paused_by: str) -> str:
     )
 
 
+def gateway_proposed(name: str, by: str) -> tuple[str, str]:
+    """What it is about, and as operators are asked for it."""
+    about = f"pair the gateway {name}"
+    text = (
+        f"A terminal ({by}) asks to pair the gateway {name}: whoever has the token brings sessions of its own, reports "
+        f"what they do, and is told of their mail. A token that {name} had before is dead then.\n"
+        "It is done once you accept it here."
+    )
+    return about, text
+
+
 def session_new(new: NewSession, taken_from: SessionId | None) -> str:
     """All of a session that is to be made, each on a line of its own whatever it holds."""
     told = [f"a new session, {new.id}", f"agent: {_plain(new.agent or 'none, its mail waits to be read')}"]

@@ -36,6 +36,7 @@ def bounded(result: Result, now: float) -> Result:
         cancelled=result.cancelled is True,
         usage=_usage(result.usage) if result.usage is not None else None,
         unsure=result.unsure is True,
+        unbegun=result.unbegun is True,
     )
 
 

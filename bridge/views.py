@@ -238,6 +238,31 @@ class SessionView:
 
 
 @dataclass(frozen=True, slots=True)
+class PairedView:
+    """The token is told this once. `waits_for` is where an operator must accept it first."""
+
+    name: str
+    token: str
+    waits_for: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayView:
+    """`linked` says that it is there now, `seen_at` when it was linked last, and `sessions` how many of its are open.
+    `software`, `trouble` and `advice` are of `bridge.gateway.Standing`."""
+
+    name: str
+    paired_at: float
+    paired_by: str
+    seen_at: float | None
+    linked: bool
+    sessions: int
+    software: str | None
+    trouble: str | None
+    advice: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ResumedView:
     """Whether anything had held the session back that does not any more. `waits_for` is where an operator must say it
     first."""
@@ -286,3 +311,4 @@ class StatusView:
     paused_by: str | None = None
     file: FileState = FileState.HOLDS
     outdated: int = 0
+    gateways: tuple[GatewayView, ...] = ()

@@ -3,6 +3,7 @@
 from fastapi import FastAPI
 
 from adapters.api.exchange import Exchange
+from adapters.api.gateways import router as gateways
 from adapters.api.guard import Guard
 from adapters.api.oversight import router as oversight
 from adapters.api.refusals import answer_with_refusals
@@ -23,5 +24,6 @@ def create_app(exchange: Exchange, descent_of: DescentOf = of_none, version: str
     app.add_middleware(Guard)
     app.include_router(router)
     app.include_router(oversight)
+    app.include_router(gateways)
     app.include_router(terminals)
     return app

@@ -19,9 +19,11 @@ from bridge.views import (
     AnswerView,
     DecidedView,
     DecisionView,
+    GatewayView,
     GrantView,
     HeldView,
     Mail,
+    PairedView,
     Receipt,
     RegimeView,
     RenewedView,
@@ -68,10 +70,22 @@ class Oversight(Protocol):
     async def audit(self, caller: Caller, before: str | None, limit: int) -> tuple[list[Verdict | Act], str | None]: ...
 
 
+class Gateways(Protocol):
+    """Every method raises `Refused(not_permitted)` for whoever is no operator."""
+
+    async def every(self, caller: Caller) -> list[GatewayView]: ...
+
+    async def pair(self, caller: Caller, name: str) -> PairedView: ...
+
+    async def remove(self, caller: Caller, name: str) -> GatewayView: ...
+
+
 class Terminals(Protocol):
     """The agents in persons' terminals. `Told.ended` where the caller is none."""
 
-    async def join(self, pids: Sequence[int], joining: Joining) -> tuple[SessionId, str]: ...
+    async def join(self, pids: Sequence[int], joining: Joining) -> tuple[SessionId | None, str]: ...
+
+    async def appears(self, pids: Sequence[int], joining: Joining) -> SessionId: ...
 
     def process(self, session: SessionId) -> Process | None: ...
 
@@ -79,7 +93,7 @@ class Terminals(Protocol):
 
     def token(self, caller: Caller) -> str: ...
 
-    async def happened(self, caller: Caller, happening: Happening) -> Told: ...
+    async def happened(self, caller: Caller, happening: Happening, seats: Sequence[Process] | None = None) -> Told: ...
 
     async def wait(self, caller: Caller) -> Told: ...
 
@@ -89,6 +103,9 @@ class Exchange(Protocol):
 
     @property
     def oversight(self) -> Oversight: ...
+
+    @property
+    def gateways(self) -> Gateways: ...
 
     @property
     def terminals(self) -> Terminals: ...
@@ -154,3 +171,5 @@ class Exchange(Protocol):
     def token_session(self, token: str) -> SessionId | None: ...
 
     def agent_session(self, pids: Sequence[int], thread: str | None = None) -> SessionId | None: ...
+
+    def below_host(self, pids: Sequence[int]) -> int | None: ...

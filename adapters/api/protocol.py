@@ -1,4 +1,4 @@
-"""One connection to the control socket: HTTP, or an MCP stream where its first line says so."""
+"""One connection to the control socket: HTTP, or a stream where its first line says so: of MCP, or a gateway's link."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,9 +14,15 @@ from adapters.api.processes import peer_of
 GREETING = b"TIELINE-MCP 1 "
 """An MCP client sends this, its capability token and a line feed before anything else."""
 
+GATEWAY_GREETING = b"TIELINE-GATEWAY 1 "
+"""The same of a gateway."""
+
+_GREETINGS = (GREETING, GATEWAY_GREETING)
+
 _LONGEST_GREETING = 1024
 
-Stream = Callable[[asyncio.StreamReader, asyncio.StreamWriter, str], None]
+Stream = Callable[[bytes, asyncio.StreamReader, asyncio.StreamWriter, str], None]
+"""Called with the greeting that a client began with, and its token."""
 
 
 class ControlProtocol(H11Protocol):
@@ -36,7 +42,7 @@ class ControlProtocol(H11Protocol):
             super().data_received(data)
             return
         self._first += data
-        if not (self._first.startswith(GREETING) or GREETING.startswith(self._first)):
+        if not any(self._first.startswith(one) or one.startswith(self._first) for one in _GREETINGS):
             self._as_http(self._first)
         elif b"\n" in self._first:
             self._as_stream(*self._first.split(b"\n", 1))
@@ -56,4 +62,5 @@ class ControlProtocol(H11Protocol):
         if rest:
             reader.feed_data(rest)
         writer = asyncio.StreamWriter(self.transport, protocol, reader, self.loop)
-        self._stream(reader, writer, greeting.removeprefix(GREETING).decode("ascii", "replace").strip())
+        kind = next((one for one in _GREETINGS if greeting.startswith(one)), GREETING)
+        self._stream(kind, reader, writer, greeting.removeprefix(kind).decode("ascii", "replace").strip())

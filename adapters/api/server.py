@@ -1,4 +1,4 @@
-"""The control server: the API and the MCP streams on one unix socket."""
+"""The control server: the API, the MCP streams and the links of gateways on one unix socket."""
 
 import asyncio
 import logging
@@ -13,13 +13,13 @@ from uvicorn.server import ServerState
 from adapters.api.app import create_app
 from adapters.api.exchange import Exchange
 from adapters.api.listener import SocketTaken, listen, remove
-from adapters.api.protocol import ControlProtocol
+from adapters.api.protocol import GATEWAY_GREETING, ControlProtocol
 from adapters.api.who import DescentOf, of_none
 from bridge.errors import Code, Refused
 
 log = logging.getLogger(__name__)
 
-ServeMcp = Callable[[asyncio.StreamReader, asyncio.StreamWriter, str], Awaitable[None]]
+ServeStream = Callable[[asyncio.StreamReader, asyncio.StreamWriter, str], Awaitable[None]]
 
 _GRACE_S = 0.5
 
@@ -33,13 +33,15 @@ class ControlServer:
         self,
         exchange: Exchange,
         socket_path: Path,
-        mcp: ServeMcp | None = None,
+        mcp: ServeStream | None = None,
         look_s: float = 5,
         descent_of: DescentOf = of_none,
+        gateway: ServeStream | None = None,
     ) -> None:
         self.accepting = asyncio.Event()
         self._path = socket_path
         self._mcp = mcp
+        self._gateway = gateway
         self._look_s = look_s
         self._app = create_app(exchange, descent_of)
         self._state = ServerState()
@@ -114,17 +116,22 @@ class ControlServer:
         self._stopping.set()
         await self._stopped.wait()
 
-    def _begin_stream(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: str) -> None:
-        stream = asyncio.create_task(self._serve_stream(reader, writer, token))
+    def _begin_stream(
+        self, greeting: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: str
+    ) -> None:
+        serve = self._gateway if greeting == GATEWAY_GREETING else self._mcp
+        stream = asyncio.create_task(self._serve_stream(serve, reader, writer, token))
         self._streams.add(stream)
         stream.add_done_callback(self._streams.discard)
 
-    async def _serve_stream(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: str) -> None:
+    async def _serve_stream(
+        self, serve: ServeStream | None, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: str
+    ) -> None:
         try:
-            if self._mcp is not None:
-                await self._mcp(reader, writer, token)
+            if serve is not None:
+                await serve(reader, writer, token)
         except Exception:  # the boundary of one connection
-            log.exception("an MCP connection failed")
+            log.exception("a connection failed")
         finally:
             writer.close()
 

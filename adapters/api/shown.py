@@ -176,6 +176,7 @@ class StatusShown(Shown):
     paused_by: str | None
     file: str
     outdated: int
+    gateways: list["GatewayShown"]
     nodes: list[Any] = []
 
 
@@ -289,6 +290,28 @@ class AuditShown(Shown):
     next_before: str | None
 
 
+class PairedShown(Shown):
+    name: str
+    token: str
+    waits_for: list[str]
+
+
+class GatewayShown(Shown):
+    name: str
+    paired_at: Time
+    paired_by: str
+    seen_at: Time | None
+    linked: bool
+    sessions: int
+    software: str | None
+    trouble: str | None
+    advice: list[str]
+
+
+class GatewaysShown(Shown):
+    gateways: list[GatewayShown]
+
+
 class ErrorDetail(Shown):
     code: str
     reason: str
@@ -301,7 +324,7 @@ class ErrorShown(Shown):
 
 
 class JoinedShown(Shown):
-    session: str
+    session: str | None = Field(description="None for a tool server of several agents, until one of them calls.")
     token: str
 
 

@@ -9,6 +9,7 @@ from adapters.cli import exits, output
 from adapters.cli.ask import ask
 from adapters.cli.commands import ack, cancel, send, session, sessions, status, trace
 from adapters.cli.connection import Connection, Dropped, NoBridge, socket_path
+from adapters.cli.gateway import gateway
 from adapters.cli.inbox import inbox
 from adapters.cli.oversight import approvals, audit, policy
 from adapters.cli.parser import UsageError, build
@@ -20,6 +21,7 @@ _COMMANDS: dict[str, Callable[[Connection, argparse.Namespace], int]] = {
     "ask": ask,
     "audit": audit,
     "cancel": cancel,
+    "gateway": gateway,
     "inbox": inbox,
     "policy": policy,
     "send": send,

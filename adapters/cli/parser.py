@@ -107,6 +107,7 @@ def build() -> argparse.ArgumentParser:
     trace.add_argument("id", metavar="ID")
 
     _oversight(commands)
+    _gateways(commands)
     hook = _group("hook", "let the agents in your own terminals hear of mail", commands)
     actions = hook.add_subparsers(metavar="ACTION", dest="action", required=True)
     for name, summary in (
@@ -240,6 +241,19 @@ def _oversight(commands: "argparse._SubParsersAction[_Parser]") -> None:
 
     audit = _action("audit", "what was decided and done, by whom and by which rule", commands)
     audit.add_argument("--limit", type=_count, default=50, metavar="N", help="how many of the newest (50)")
+
+
+def _gateways(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    gateway = _group("gateway", "programs with a bot and sessions of their own, such as Hermes' gateway", commands)
+    actions = gateway.add_subparsers(metavar="ACTION", dest="action", required=True)
+    _action("list", "the gateways that are paired", actions)
+    for name, summary in (
+        ("pair", "let one link itself with the bridge, and show its token this once"),
+        ("remove", "cut its link, and close its sessions"),
+    ):
+        _action(name, summary, actions).add_argument("name", metavar="NAME", help="its name: a-z and 0-9, e.g. hermes")
+    check = _action("check", "drive a gateway through the link's protocol, and say what it does wrong", actions)
+    check.add_argument("words", metavar="COMMAND", nargs=argparse.REMAINDER, help="the gateway, see gateway-link.md")
 
 
 def _looks(actions: "argparse._SubParsersAction[_Parser]") -> None:

@@ -12,6 +12,7 @@ from bridge.audit import Act
 from bridge.conversation import Conversation, Pair, pair_of
 from bridge.decision import Verdict
 from bridge.errors import Code, Refused
+from bridge.gateway import Gateway
 from bridge.grant import Grant, GrantId
 from bridge.ids import LAST_ID, ConversationId, MessageId, Place, SessionId, TurnId, profile_of, receiver, scheme_of
 from bridge.intake import Update
@@ -303,6 +304,12 @@ class MemoryStore:
 
     async def live_grants(self, now: float) -> list[Grant]:
         return self._all(Grant, lambda grant: grant.live(now), by=lambda grant: grant.id)
+
+    async def gateway(self, name: str) -> Gateway | None:
+        return self._one(Gateway, name)
+
+    async def gateways(self) -> list[Gateway]:
+        return self._all(Gateway, lambda gateway: True, by=lambda gateway: gateway.id)
 
     async def approval(self, approval: ApprovalId) -> Approval | None:
         return self._one(Approval, approval)

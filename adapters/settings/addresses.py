@@ -24,12 +24,14 @@ class Address(NamedTuple):
     port: int
 
 
-def place_problem(text: str) -> tuple[str, str] | None:
-    """What is wrong with a place and what to write instead, or None."""
+def place_problem(text: str, *, of_gateway: bool = False) -> tuple[str, str] | None:
+    """What is wrong with a place and what to write instead, or None. A gateway's has its name for a scheme."""
     try:
         scheme = scheme_of(place(text))
     except Refused:
         return f"has {text!r}, which is no place", "write it like telegram:-1001234/42 or web:front-desk"
+    if of_gateway and scheme not in _FORMS:
+        return None
     if scheme not in _FORMS:
         return f"has {text!r}, but there is no chat {scheme!r}", choice(scheme, _FORMS)
     form, example = _FORMS[scheme]

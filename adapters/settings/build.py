@@ -20,7 +20,8 @@ from adapters.settings.schema import AgentTable, File, RuleTable, SessionTable, 
 from adapters.settings.sources import Sources
 from adapters.settings.zone import machine_zone
 from bridge.decision import Effect, Verb
-from bridge.ids import Place, session_id
+from bridge.gateway import agent_of
+from bridge.ids import Place, scheme_of, session_id
 from bridge.launching import Options, Server
 from bridge.limits import Limits
 from bridge.session import Declared, Habits, Kind
@@ -88,7 +89,7 @@ def _session(profile: str, handle: str, table: SessionTable, environ: Mapping[st
         id=session_id(profile, handle),
         title=table.title or handle.replace("-", " ").title(),
         kind=_kind(handle, table),
-        agent=table.agent,
+        agent=_agent_of(table),
         cwd=str(expanded(table.cwd, environ)) if table.cwd else None,
         project=table.project,
         tags=tuple(table.tags),
@@ -96,6 +97,13 @@ def _session(profile: str, handle: str, table: SessionTable, environ: Mapping[st
         habits=_habits(table, environ),
         options=options(table),
     )
+
+
+def _agent_of(table: SessionTable) -> str | None:
+    """A gateway runs its sessions itself, which are told by their place."""
+    if table.kind == Kind.GATEWAY and table.agent is None and table.places:
+        return agent_of(scheme_of(Place(table.places[0])))
+    return table.agent
 
 
 def options(table: SessionTable) -> Options:

@@ -10,7 +10,16 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationInfo,
+    create_model,
+)
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -106,8 +115,8 @@ def _selector(value: str) -> Selector:
         raise wrong(f"has a wrong selector: {error}", error.remedy) from None
 
 
-def _place(value: str) -> str:
-    if problem := place_problem(value):
+def _place(value: str, around: ValidationInfo) -> str:
+    if problem := place_problem(value, of_gateway=around.data.get("kind") == Kind.GATEWAY):
         raise wrong(*problem)
     return value
 

@@ -193,6 +193,20 @@ WHERE id = :id AND version = :version;
 -- name: version_of_grant
 SELECT version FROM grants WHERE id = :id;
 
+-- name: insert_gateway
+INSERT INTO gateways (id, digest, paired_at, paired_by, seen_at, removed_at, version)
+VALUES (:id, :digest, :paired_at, :paired_by, :seen_at, :removed_at, :version + 1);
+
+-- name: update_gateway
+UPDATE gateways
+SET
+    digest = :digest, paired_at = :paired_at, paired_by = :paired_by, seen_at = :seen_at, removed_at = :removed_at,
+    version = version + 1
+WHERE id = :id AND version = :version;
+
+-- name: version_of_gateway
+SELECT version FROM gateways WHERE id = :id;
+
 -- name: insert_approval
 INSERT INTO approvals (
     id, subject, about, content, by, opened_at, expires_at, closed_at, decided_by, outcome, version

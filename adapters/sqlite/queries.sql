@@ -243,6 +243,12 @@ SELECT * FROM grants WHERE id = :grant;
 -- name: grants
 SELECT * FROM grants ORDER BY id;
 
+-- name: gateway
+SELECT * FROM gateways WHERE id = :name;
+
+-- name: gateways
+SELECT * FROM gateways ORDER BY id;
+
 -- name: live_grants
 SELECT * FROM grants
 WHERE used_at IS NULL AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > :now)

@@ -20,6 +20,7 @@ from bridge.audit import Act
 from bridge.conversation import Conversation, Pair, pair_of
 from bridge.decision import Verdict
 from bridge.errors import Code, Refused
+from bridge.gateway import Gateway
 from bridge.grant import Grant, GrantId
 from bridge.ids import LAST_ID, ConversationId, MessageId, Place, SessionId, TurnId, profile_of, receiver
 from bridge.intake import Update
@@ -261,6 +262,12 @@ class SqliteStore:
 
     async def live_grants(self, now: float) -> list[Grant]:
         return await self._reader.all(Grant, "live_grants", now=now)
+
+    async def gateway(self, name: str) -> Gateway | None:
+        return await self._reader.one(Gateway, "gateway", name=name)
+
+    async def gateways(self) -> list[Gateway]:
+        return await self._reader.all(Gateway, "gateways")
 
     async def approval(self, approval: ApprovalId) -> Approval | None:
         return await self._reader.one(Approval, "approval", approval=approval)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from bridge.flow.ledger import Ledger
+from bridge.gateway import gateway_of
 from bridge.ids import SessionId
 from bridge.launching import Definition
 from bridge.ports.runtime import Agent, Execution, Launch, Runtime, StartFailed
@@ -23,20 +24,29 @@ log = logging.getLogger(__name__)
 @dataclass(slots=True)
 class _Running:
     """`started_with` is what the session said of it then. `ended` is there once it is being closed, and is set once it
-    is gone."""
+    is gone. `by_bridge` says that the bridge has started it, with its tools: a gateway brings its own."""
 
     agent: Agent
     started_with: object
     digest: str
+    by_bridge: bool
     idle: asyncio.Task[None] | None = field(default=None)
     ended: asyncio.Event | None = field(default=None)
 
 
 class Agents:
-    def __init__(self, ledger: Ledger, runtime: Runtime, tasks: asyncio.TaskGroup, tools: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        runtime: Runtime,
+        tasks: asyncio.TaskGroup,
+        tools: Mapping[str, str],
+        present: Callable[[str], bool] = lambda agent: True,
+    ) -> None:
         self._ledger = ledger
         self._tools = tools
         self._runtime = runtime
+        self._present = present
         self._tasks = tasks
         self._running: dict[SessionId, _Running] = {}
         self._processes: dict[SessionId, Process] = {}
@@ -82,7 +92,7 @@ class Agents:
             self._end(digest)
             self._processes.pop(session.id, None)
             raise
-        self._running[session.id] = _Running(agent, _start(session), digest)
+        self._running[session.id] = _Running(agent, _start(session), digest, gateway_of(name) is None)
         return agent
 
     async def adopt(self, session: Session, turn: Turn) -> Agent | None:
@@ -94,7 +104,7 @@ class Agents:
         execution = Execution(turn.id, turn.epoch)
         agent = await self._runtime.adopt(_launch(session, name), turn.process, execution, turn.heard)
         if agent is not None and agent.alive:
-            self._running[session.id] = _Running(agent, _start(session), agent.seal)
+            self._running[session.id] = _Running(agent, _start(session), agent.seal, gateway_of(name) is None)
             self._processes[session.id] = agent.process
             self._tokens[agent.seal] = session.id
         return agent
@@ -155,7 +165,7 @@ class Agents:
     def deaf(self, session: SessionId) -> bool:
         """Whether its agent runs without its tools: then it cannot read mail until it is started again."""
         running = self._running.get(session)
-        return running is not None and not self._connections[running.digest]
+        return running is not None and running.by_bridge and not self._connections[running.digest]
 
     def live(self, session: SessionId) -> bool:
         running = self._running.get(session)
@@ -188,7 +198,14 @@ class Agents:
         self._permitted = frozenset(names)
 
     def configured(self, agent: str) -> bool:
-        return self._runtime.knows(agent) and (self._permitted is None or agent in self._permitted)
+        """Gateways are paired, and not named by the file."""
+        permitted = self._permitted is None or agent in self._permitted or gateway_of(agent) is not None
+        return permitted and self._runtime.knows(agent)
+
+    def present(self, session: Session) -> bool:
+        """Whether its agent can take work now: one of a gateway only while that is there. Whoever brings it back hints
+        the lane."""
+        return session.answers is None or self._present(session.answers)
 
     def definition(self, agent: str) -> Definition | None:
         return self._runtime.definition(agent)

@@ -149,7 +149,7 @@ async def begin(work: Work, session_id: SessionId, ident: TurnId, turns: Turns) 
     session = await work.session(session_id)
     if session is None or not session.runs or session.closed_at is not None or session.paused is not None:
         return None
-    if await work.store.live_turn(session_id) is not None:
+    if not turns.present(session) or await work.store.live_turn(session_id) is not None:
         return None
     ready = await _ready(work, session)
     if not ready or ready[0].waits(work.now):

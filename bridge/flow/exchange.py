@@ -17,9 +17,11 @@ from bridge.flow.control import Control
 from bridge.flow.current import Current
 from bridge.flow.directory import Directory
 from bridge.flow.dispatch import Dispatch
+from bridge.flow.gateways import Gateways
 from bridge.flow.governance import Governance
 from bridge.flow.grants import Grants
 from bridge.flow.hints import Hints
+from bridge.flow.hosts import Gone
 from bridge.flow.inbound import Inbound
 from bridge.flow.insight import Insight, Running
 from bridge.flow.ledger import Ledger
@@ -41,7 +43,7 @@ from bridge.flow.shortage import Shortage
 from bridge.flow.speakers import Speakers
 from bridge.flow.steering import Steering
 from bridge.flow.switch import Switch
-from bridge.flow.terminals import Gone, Terminals, never
+from bridge.flow.terminals import Terminals, never
 from bridge.flow.timekeeper import Timekeeper
 from bridge.flow.tokens import Tokens
 from bridge.flow.turns import Turns
@@ -67,7 +69,8 @@ class Exchange(Calls):
     `node` is the name under which this bridge holds leases, the same after a restart, and of one bridge at a time.
     `tools` is the environment of the agents' tool server, beside the token of each. `health` is what the
     status shows of the chat, or None where none is configured. With `confirm_in_chat`, what a shell would widen waits
-    for an operator's word in a chat. `gone` tells when the process of an agent in a person's terminal has ended.
+    for an operator's word in a chat. `present` tells of an agent that the runtime knows whether it can take work now,
+    and `gone` tells when the process of an agent in a person's terminal has ended.
     """
 
     def __init__(
@@ -88,16 +91,18 @@ class Exchange(Calls):
         node: NodeId = LOCAL,
         health: Callable[[], Mapping[str, object] | None] = lambda: None,
         confirm_in_chat: bool = True,
+        present: Callable[[str], bool] = lambda agent: True,
         gone: Gone = never,
     ) -> None:
-        self._chats = chats
+        self._chats = dict(chats)
+        self._delivering = False
         self._hints = Hints()
         self._tasks = asyncio.TaskGroup()
         self._background: list[asyncio.Task[None]] = []
-        ledger = Ledger(store, clock, randomness, self._hints, limits, chats, node)
+        ledger = Ledger(store, clock, randomness, self._hints, limits, self._chats, node)
         waits, unheard, questions = Waits(), Unheard(), Questions(ledger)
         proposals = Proposals(ledger, confirm=confirm_in_chat)
-        agents = Agents(ledger, runtime, self._tasks, tools)
+        agents = Agents(ledger, runtime, self._tasks, tools, present)
         self._tokens = Tokens(ledger, self._tasks)
         current = Current(agents)
         terminals = Terminals(ledger, self._hints, agents, self._tasks, profile, gone)
@@ -128,6 +133,7 @@ class Exchange(Calls):
             Mentions(ledger, directory),
             Buttons(ledger, control, questions, approvals, proposals),
         )
+        self.gateways = Gateways(ledger, current, self._dispatch, control, proposals, unheard, profile)
         running = Running(pid, version, store_name, clock.now(), health)
         super().__init__(
             ledger=ledger,
@@ -144,7 +150,7 @@ class Exchange(Calls):
             agents=agents,
             tokens=self._tokens,
             terminals=terminals,
-            insight=Insight(ledger, directory, self._turns, self.charter, running),
+            insight=Insight(ledger, directory, self._turns, self.charter, self.gateways, running),
             hints=self._hints,
         )
 
@@ -163,10 +169,17 @@ class Exchange(Calls):
         self._background.append(self._tasks.create_task(self._timekeeper.run()))
         for task in (Retention(self._ledger), Shortage(self._ledger)):
             self._background.append(self._tasks.create_task(task.run()))
+        self._delivering = True
         for chat in self._chats.values():
             self._background.append(self._tasks.create_task(self._outbox.run(chat)))
         for session in (*self._recovery.undecided(), *await self._ledger.store.waiting_sessions()):
             self._dispatch.hint(session)
+
+    def join(self, chat: Chat) -> None:
+        """Delivers to one more chat, from now on or from the beginning on."""
+        self._chats[chat.scheme] = chat
+        if self._delivering:
+            self._background.append(self._tasks.create_task(self._outbox.run(chat)))
 
     async def redeclare(self, declared: Sequence[Declared], agents: Collection[str] | None = None) -> None:
         """Brings the sessions to what the file says now, while they are at work. Only the `agents` that it names may

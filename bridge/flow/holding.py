@@ -97,8 +97,8 @@ async def attended_place(work: Work, session: SessionId) -> Place | None:
     """Where somebody can be asked about what comes to a session: the first of its places with an operator."""
     places = await places_of(work, session)
     for binding in places:
-        if work.means.attended(binding.place):
-            return binding.place
+        if (where := work.means.deciding(binding.place)) is not None:
+            return where
     return served(work, places)
 
 

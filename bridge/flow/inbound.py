@@ -121,7 +121,7 @@ class Inbound:
                 remedy="Give the session an agent in tieline.toml, or bind another one.",
             )
         await hasten(work, session.id)
-        message = _accept(work, heard, session)
+        message = accept(work, heard, session)
         awake = replace(session, rested=False, last_seen=work.now)
         work.put(awake)
         if session.paused is not None:
@@ -130,7 +130,7 @@ class Inbound:
         await self._lanes.hand_over(work, session.id)
 
 
-def _accept(work: Work, heard: Heard, session: Session) -> Message:
+def accept(work: Work, heard: Heard, session: Session) -> Message:
     """A person's input begins a conversation of its own."""
     ident = MessageId(work.new_id())
     conversation = ConversationId(work.new_id())

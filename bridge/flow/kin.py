@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from bridge.flow.causes import served
 from bridge.flow.work import Work
-from bridge.ids import Place, SessionId
+from bridge.gateway import gateway_of
+from bridge.ids import Place, SessionId, scheme_of
 from bridge.lineage import Line
 from bridge.session import Binding, Session
 from bridge.turn import Turn
@@ -47,3 +48,10 @@ async def places_of(work: Work, session: SessionId) -> list[Binding]:
 async def people_at(work: Work, turn: Turn) -> Place | None:
     """Where people are told of a turn: of a child's, which is shown nowhere, at the first such place."""
     return turn.place or served(work, await places_of(work, turn.session))
+
+
+async def shown_at(work: Work, turn: Turn) -> Place | None:
+    """Where the bridge shows what a turn does and says. A gateway shows its own turns at its own places by itself."""
+    session = await work.session(turn.session)
+    gateway = gateway_of(session.agent) if session is not None else None
+    return None if turn.place is not None and scheme_of(turn.place) == gateway else turn.place

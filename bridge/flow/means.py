@@ -37,6 +37,16 @@ class Means:
         chat = self.chat_of(where)
         return chat is not None and where is not None and chat.attended(where)
 
+    def deciding(self, where: Place | None) -> Place | None:
+        """Where people can decide about what concerns a place: there or, where its chat knows no operators, as a
+        gateway's, in the first chat of operators'. None where nobody could."""
+        if self.attended(where):
+            return where
+        chat = self.chat_of(where)
+        if chat is None or chat.reports():
+            return None
+        return next((place for other in self.chats.values() for place in other.reports()), None)
+
     def backoff(self, attempts: int, *, cap_s: float) -> float:
         """Seconds to wait after so many failed attempts: exponential, with full jitter."""
         return FullJitter(self.randomness, cap_s=cap_s).after(attempts)

@@ -1,6 +1,7 @@
 """The one message that shows what a running turn is doing, revised while it runs."""
 
 from bridge import wording
+from bridge.flow.kin import shown_at
 from bridge.flow.ledger import Ledger
 from bridge.flow.showing import show
 from bridge.flow.work import Work
@@ -42,9 +43,10 @@ class Progress:
         turn = await work.held(self._turn.id, self._turn.epoch)
         if turn is None:
             return
+        place = await shown_at(work, turn)
         lines = [f"working for {work.now - turn.started_at:.0f} s"]
         if self._tool:
             lines.append(f"tool: {wording.short(self._tool, 100)}")
         if self._said.strip():
             lines.append(wording.set_in(self._said, 300))
-        await show(work, f"progress:{turn.id}", turn.place, PostKind.PROGRESS, "\n".join(lines), session=turn.session)
+        await show(work, f"progress:{turn.id}", place, PostKind.PROGRESS, "\n".join(lines), session=turn.session)

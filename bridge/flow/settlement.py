@@ -169,7 +169,8 @@ async def show_status(work: Work, message: Message, status: str) -> None:
 
 async def park(work: Work, message: Message, place: Place | None, reason: str, *, life_s: float) -> None:
     """Sets a leased input aside until its people say retry or discard; where nobody could, it fails at once."""
-    if not work.means.attended(place):
+    place = work.means.deciding(place)
+    if place is None:
         await settle(work, message, Outcome.FAILED, reason=f"{reason}, and nobody attends who could decide")
         return
     work.put(message.to_parked(expires_at=work.now + life_s, reason=reason))

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from bridge import wording
 from bridge.flow.closing import retire_children
 from bridge.flow.fallback import hand_over
-from bridge.flow.kin import people_at
+from bridge.flow.kin import people_at, shown_at
 from bridge.flow.settlement import answer, answer_late, close, closing_of, park, pending, say_it_waits, settle
 from bridge.flow.showing import revise, show
 from bridge.flow.work import Work
@@ -78,10 +78,12 @@ async def lose_turn(
     reason: str = "the bridge stopped in the middle of the turn",
     *,
     doubt: str | None = "",
+    unbegun: bool = False,
 ) -> None:
-    """A turn whose end nobody knows, mostly of a bridge that died. Without a prompt it surely did nothing, and its
-    inputs are queued again. Where it is beyond doubt that it did nothing (`doubt` is None), they are tried again, which
-    counts as an attempt: what makes the bridge itself fail ends that way, too. Else they are parked (invariant 5)."""
+    """A turn whose end nobody knows, mostly of a bridge that died. Without a prompt, or where its agent says that it
+    has not begun (`unbegun`), it surely did nothing, and its inputs are queued again. Where it is beyond doubt that it
+    did nothing (`doubt` is None), they are tried again, which counts as an attempt: what makes the bridge itself fail
+    ends that way, too. Else they are parked (invariant 5)."""
     current = await work.held(turn.id, turn.epoch)
     if current is None:
         return
@@ -92,8 +94,10 @@ async def lose_turn(
     taken = [one for one in await work.taken(turn.id) if one.state is State.LEASED]
     for message in taken:
         work.step(StepKind.TURN, message, turn=turn.id, state=TurnState.LOST.value, doubt=doubt or None)
-    if not lost.prompt_sent:
-        _requeue(work, taken, due_at=work.now, reason="its turn was lost before it began")
+    unbegun = unbegun and not lost.tools_begun
+    if unbegun or not lost.prompt_sent:
+        why = reason if unbegun else "its turn was lost before it began"
+        _requeue(work, taken, due_at=work.now, reason=why)
     elif doubt is None:
         await _lost_again(work, lost, taken, reason)
     else:
@@ -147,8 +151,8 @@ async def _completed(work: Work, turn: Turn, taken: list[Message], final: str) -
     if not any(one.id in turn.inputs for one in unread):
         await _answer(work, turn, final)
     if final and final != NO_REPLY_TEXT:
-        about = turn.acts_for or turn.inputs[0]
-        await show(work, f"final:{turn.id}", turn.place, PostKind.FINAL, final, message=about, session=turn.session)
+        about, place = turn.acts_for or turn.inputs[0], await shown_at(work, turn)
+        await show(work, f"final:{turn.id}", place, PostKind.FINAL, final, message=about, session=turn.session)
 
 
 async def _answer(work: Work, turn: Turn, final: str) -> None:

@@ -76,7 +76,9 @@ class Turns:
         beside = [one for one in read if one.id not in turn.inputs]
         answers = {one.id for one in beside if not one.takes_room}
         self._unheard.add(turn.id, answers)
-        self._unheard.doubt(turn.id, {one.id for one in read} - answers)
+        # Who asked for more had come by what was given before.
+        last = max((one.read_at or 0 for one in read), default=0)
+        self._unheard.doubt(turn.id, {one.id for one in read if one.read_at == last} - answers)
         self._expected[turn.session] = turn
 
     def expect_no_more(self, turn: Turn) -> None:
@@ -101,6 +103,9 @@ class Turns:
             working.close()
         try:
             result = await self._kept(run, turn, self._guarded(run, turn, working))
+            if result is not None and result.unbegun:
+                await self._give_back(run, turn, result)
+                return
             if run.stopped or (result is not None and not result.unsure):
                 await self._end(run, turn, STOPPED if result is None else result)
                 return
@@ -117,6 +122,17 @@ class Turns:
         await self.decide(run, now, reason)
         if agent is not None:
             await agent.forget()
+
+    async def _give_back(self, run: Run, turn: Turn, result: Result) -> None:
+        """Its agent has not begun with it, and will not. Unless a person has stopped it, what it was about waits."""
+        if run.stopped:
+            await self._end(run, turn, STOPPED)
+            return
+        reason = result.final or "its agent had not begun with it"
+        await self._ledger.surely(lambda work: lose_turn(work, turn, reason, unbegun=True))
+        run.ended = True
+        if run.agent is not None:
+            await run.agent.forget()
 
     async def decide(self, run: Run, turn: Turn, reason: str = _LEFT) -> None:
         """Decides what becomes of a turn of which nobody knows how far it came, once its agent is gone."""
@@ -175,6 +191,10 @@ class Turns:
 
     def may_begin(self, session: SessionId) -> bool:
         return session not in self._held
+
+    def present(self, session: Session) -> bool:
+        """As `Agents.present`."""
+        return self._agents.present(session)
 
     def embeds(self, session: Session) -> bool:
         """Whether the session's agent has no tools to read with, and gets peers' text in its prompt."""
@@ -258,7 +278,7 @@ class Turns:
 
     async def _told(self, turn: Turn, working: Callable[[Listener], Awaitable[_T]]) -> _T:
         """What a prompt comes to, while its people see what it does."""
-        listener = TurnListener(self._ledger, self._questions, turn)
+        listener = TurnListener(self._ledger, self._questions, self._unheard, turn)
         async with asyncio.TaskGroup() as group:
             showing = group.create_task(listener.progress.run())
             try:

@@ -10,6 +10,7 @@ from bridge.caller import Caller
 from bridge.conversation import Conversation, Pair
 from bridge.decision import Verdict
 from bridge.flow.means import Means
+from bridge.gateway import Gateway
 from bridge.grant import Grant
 from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
 from bridge.message import Intent, Message, State, in_line
@@ -193,6 +194,9 @@ class Work:
                 return entity if entity.open else None
         return await self.store.open_approval(subject, about)
 
+    async def gateway(self, name: str) -> Gateway | None:
+        return self._staged(Gateway, name) or await self.store.gateway(name)
+
     async def approval(self, approval: ApprovalId) -> Approval | None:
         return self._staged(Approval, approval) or await self.store.approval(approval)
 
@@ -216,7 +220,9 @@ def _key(entity: Entity) -> object:
             return Pair, a, b
         case Post(key=key):
             return Post, key
-        case Session() | Message() | Request() | Turn() | Conversation() | Grant() | Approval() | Regime() | Token():
+        case Session() | Message() | Request() | Turn() | Conversation() | Grant() | Approval() | Regime():
+            return type(entity), entity.id
+        case Gateway() | Token():
             return type(entity), entity.id
         case _:
             return entity

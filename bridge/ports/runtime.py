@@ -152,7 +152,8 @@ class Prompt:
 class Result:
     """How a prompt ended. `final` is the visible text after the last tool call. A result with `failure` is
     no answer, whatever its text. `cancelled` says that a cancel ended it. An `unsure` failure says that nobody knows
-    how far the prompt came: the agent may have begun tools of which it could not tell any more. It is as the agent has
+    how far the prompt came: the agent may have begun tools of which it could not tell any more. One that is `unbegun`
+    never came to the agent's model: its inputs wait again, and it counts as no attempt. It is as the agent has
     it: `bridge.results.bounded` makes it one that can be kept."""
 
     final: str
@@ -161,6 +162,7 @@ class Result:
     cancelled: bool = False
     usage: Usage | None = None
     unsure: bool = False
+    unbegun: bool = False
 
 
 class Agent(Protocol):

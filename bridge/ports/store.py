@@ -14,6 +14,7 @@ from bridge.approval import Approval, ApprovalId, Subject
 from bridge.audit import Act
 from bridge.conversation import Conversation, Pair
 from bridge.decision import Verdict
+from bridge.gateway import Gateway
 from bridge.grant import Grant, GrantId
 from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
 from bridge.intake import Update
@@ -39,6 +40,7 @@ Entity = (
     | Grant
     | Approval
     | Regime
+    | Gateway
     | Token
 )
 """What a put may hold. Keys: `id`; `place` of a binding; `(a, b)` of a pair; `key` and `id` of a post;
@@ -341,6 +343,12 @@ class Store(Protocol):
 
     async def live_grants(self, now: float) -> list[Grant]:
         """Those that hold at `now`, by id."""
+        ...
+
+    async def gateway(self, name: str) -> Gateway | None: ...
+
+    async def gateways(self) -> list[Gateway]:
+        """All that were ever paired, by name."""
         ...
 
     async def approval(self, approval: ApprovalId) -> Approval | None: ...

@@ -105,7 +105,8 @@ class Home:
     def frames(self, name: str) -> list[Any]:
         """Every ACP frame that an agent has received."""
         path = self._record(name)
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        whole = path.read_text().rpartition("\n")[0] if path.exists() else ""  # the last line may be on its way still
+        return [json.loads(line) for line in whole.splitlines()]
 
     def prompts(self, name: str) -> list[list[Any]]:
         """The content blocks of each prompt that an agent has received."""
@@ -178,6 +179,12 @@ class Home:
         async with asyncio.timeout(PATIENCE_S):
             while self.stderr.read_text().count(part) < times:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
+
+    async def traced(self, message: str, part: str) -> None:
+        """Waits until a step in the trace of a message says so."""
+        async with asyncio.timeout(PATIENCE_S):
+            while part not in (await self.typed("trace", message, "--json")).out:
+                pass
 
     async def close(self) -> None:
         if self._terminal is not None:

@@ -6,6 +6,7 @@ from bridge.approval import Approval, ApprovalId, Subject
 from bridge.audit import Act, ActKind
 from bridge.conversation import Conversation, Pair
 from bridge.decision import Effect, Verb, Verdict
+from bridge.gateway import Gateway
 from bridge.grant import Grant, GrantId, Scope
 from bridge.ids import ConversationId, MessageId, NodeId, Place, PostId, SessionId, TurnId
 from bridge.intake import Update
@@ -121,6 +122,11 @@ def verdict(id: str = "v-1", **other: Any) -> Verdict:
 def step(id: str = "s-1", **other: Any) -> Step:
     given = {"at": 10.0, "step": StepKind.ACCEPTED, "session": DESK, "message": "m-1", "conversation": TALK, **other}
     return Step(id=id, **given)
+
+
+def gateway(id: str = "hermes", **other: Any) -> Gateway:
+    given = {"digest": f"digest of {id}", "paired_at": 10.0, "paired_by": "shell", **other}
+    return Gateway(id=id, **given)
 
 
 def grant(id: str = "g-1", **other: Any) -> Grant:

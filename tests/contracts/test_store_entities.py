@@ -28,6 +28,7 @@ from tests.contracts.entities import (
     approval,
     binding,
     conversation,
+    gateway,
     grant,
     message,
     pair,
@@ -75,7 +76,14 @@ FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
             paused="no login",
             closed_at=7.5,
             last_seen=6.25,
-            joined=Joined(Process(4711, "12345 boot"), "codex", host=Process(4700, "12300 boot")),
+            joined=Joined(
+                Process(4700, "12300 boot"),
+                "codex",
+                host=Process(4700, "12300 boot"),
+                thread="01a22d92-3c05",
+                seats=(Process(4600, "12200 boot"), Process(4601, "12201 boot")),
+                left=True,
+            ),
             prompted_at=6.125,
             frozen=Frozen(
                 Options(
@@ -190,6 +198,7 @@ FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
         ),
         lambda store: store.grant(grant().id),
     ),
+    (gateway(seen_at=20.5, removed_at=30.5), lambda store: store.gateway(gateway().id)),
     (
         approval(subject=Subject.RULES, expires_at=99.5, closed_at=50.5, decided_by="web:1", outcome="accepted"),
         lambda store: store.approval(approval().id),

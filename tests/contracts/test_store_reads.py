@@ -21,6 +21,7 @@ from tests.contracts.entities import (
     act,
     approval,
     binding,
+    gateway,
     grant,
     message,
     pair,
@@ -282,6 +283,12 @@ async def test_the_grants_that_hold_are_those_neither_used_nor_revoked_nor_at_th
     )
     assert [one.id for one in await store.live_grants(100.0)] == ["g-2", "g-5", "g-6"]
     assert [one.id for one in await store.grants()] == [f"g-{n}" for n in range(1, 7)]
+
+
+async def test_gateways_are_all_that_were_ever_paired_by_name(store: Store) -> None:
+    await store.commit(Change(puts=[gateway("hermes"), gateway("elsewhere", removed_at=20.0)]))
+    assert [one.id for one in await store.gateways()] == ["elsewhere", "hermes"]
+    assert await store.gateway("nobody") is None
 
 
 async def test_the_tokens_of_a_session_that_hold_are_found_by_name(store: Store) -> None:

@@ -16,6 +16,7 @@ from bridge.caller import Caller
 from bridge.decision import Verb, Verdict
 from bridge.errors import Code, Refused
 from bridge.flow.exchange import Exchange
+from bridge.flow.gateways import Gateways
 from bridge.flow.oversight import Oversight
 from bridge.flow.terminals import Terminals
 from bridge.grant import Scope
@@ -44,6 +45,10 @@ class Scene:
     @property
     def oversight(self) -> Oversight:
         return self.on.exchange.oversight
+
+    @property
+    def gateways(self) -> Gateways:
+        return self.on.exchange.gateways
 
 
 Attempt = Callable[[Scene], Awaitable[object]]
@@ -90,8 +95,13 @@ ATTEMPTS: dict[str, Attempt] = {
     "Oversight.pause": lambda s: s.oversight.pause(s.agent),
     "Oversight.resume": lambda s: s.oversight.resume(s.agent),
     "Oversight.audit": lambda s: s.oversight.audit(s.agent, None, 9),
+    "Gateways.every": lambda s: s.gateways.every(s.agent),
+    "Gateways.pair": lambda s: s.gateways.pair(s.agent, "hermes"),
+    "Gateways.remove": lambda s: s.gateways.remove(s.agent, "hermes"),
 }
 """By the method that they try, and where it has several ways the way."""
+
+LINK = ("admitted", "begun", "close", "hint", "paired", "register", "reset", "returned", "stopped", "turned_away")
 
 HARMLESS = {
     "Exchange.start": "the bridge's own",
@@ -106,6 +116,7 @@ HARMLESS = {
     "Terminals.join": "takes no caller: who it is the kernel says (test_terminals.py here and in tests/acceptance)",
     "Terminals.happened": "takes no name: it tells a session of its own mail",
     "Terminals.wait": "takes no name: it waits for a session's own mail",
+    **{f"Gateways.{name}": "the link of a gateway that was admitted by its token" for name in LINK},
     "Exchange.turned_away": "records who was refused before it came to any of these",
 }
 
@@ -144,6 +155,9 @@ ROUTES = {
     "POST /v1/pause": "Oversight.pause",
     "POST /v1/resume": "Oversight.resume",
     "GET /v1/audit": "Oversight.audit",
+    "GET /v1/gateways": "Gateways.every",
+    "POST /v1/gateways": "Gateways.pair",
+    "POST /v1/gateways/{name}/remove": "Gateways.remove",
 }
 
 TOOL_PATHS = {
@@ -229,7 +243,7 @@ def test_every_method_of_the_core_is_tried_or_said_to_be_harmless() -> None:
     tried = {path.split(" ")[0] for path in ATTEMPTS} | HARMLESS.keys()
     there = {
         f"{kind.__name__}.{name}"
-        for kind in (Exchange, Oversight, Terminals)
+        for kind in (Exchange, Oversight, Gateways, Terminals)
         for name, method in inspect.getmembers(kind, inspect.iscoroutinefunction)
         if not name.startswith("_")
     }

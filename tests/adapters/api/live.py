@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from adapters.api.server import ControlServer, ServeMcp
+from adapters.api.server import ControlServer, ServeStream
 from adapters.api.who import DescentOf, of_none
 from tests.adapters.api.memory_exchange import MemoryExchange
 
@@ -20,7 +20,7 @@ def socket_of(home: Path) -> Path:
 async def serving(
     exchange: MemoryExchange,
     home: Path,
-    mcp: ServeMcp | None = None,
+    mcp: ServeStream | None = None,
     look_s: float = 5,
     descent_of: DescentOf = of_none,
 ) -> AsyncIterator[ControlServer]:

@@ -119,7 +119,8 @@ async def test_openapi_describes_every_endpoint(home: Path) -> None:
     assert set(described["paths"]) == {
         "/v1/ack", "/v1/answers/{message_id}", "/v1/answers/{message_id}/read", "/v1/approvals",
         "/v1/approvals/{message_id}", "/v1/ask", "/v1/audit",
-            "/v1/children", "/v1/decision", "/v1/grants", "/v1/grants/{ident}/revoke",
+            "/v1/children", "/v1/decision", "/v1/gateways", "/v1/gateways/{name}/remove",
+            "/v1/grants", "/v1/grants/{ident}/revoke",
         "/v1/inbox", "/v1/inbox/take", "/v1/inbox/wait", "/v1/messages/{message_id}/cancel", "/v1/pause",
         "/v1/resume", "/v1/send", "/v1/sessions",
         "/v1/sessions/{name}/renew", "/v1/sessions/{name}/resume", "/v1/sessions/{name}/stop",
