@@ -1,6 +1,8 @@
 """The agents that are known by name: how each is started, finds its login, and differs from the others. Only data.
 
-What was seen with real ones is told by `tests/agents`, and by their recorded frames.
+What was seen with real ones, Hermes 0.19, OpenCode 1.18, claude-agent-acp 0.101 and codex-acp 2.6, is told by
+`tests/agents`, and by their recorded frames. Gemini CLI 0.61 was only started, with and without a key; goose was not
+tried. What is said of those two is from their manuals.
 """
 
 import re
