@@ -1,8 +1,8 @@
 """The agents that are known by name: how each is started, finds its login, and differs from the others. Only data.
 
 What was seen with real ones, Hermes 0.19, OpenCode 1.18, claude-agent-acp 0.101 and codex-acp 2.6, is told by
-`tests/agents`, and by their recorded frames. Gemini CLI 0.61 was only started, with and without a key; goose was not
-tried. What is said of those two is from their manuals.
+`tests/agents`, and by their recorded frames. Of Gemini CLI 0.61 only a handoff was tried; goose was not.
+What is said of those two beside that is from their manuals. Gemini CLI has no tools in a folder that it does not trust.
 """
 
 import re
@@ -46,7 +46,8 @@ class Quirks:
     fares, and `broken` what it says there of a turn that has failed, whatever it then ends with. `totals` says that it
     tells the tokens of its process so far as those of a turn. `admits` is the metadata that a context is opened with
     where the agent has tools of the bridge: without it, it asks a person before each of them, which the bridge itself
-    allows or denies. `reloads` says that a model that is set takes its tool servers away, until its context is loaded
+    allows or denies. `own` is the whole title of its question about such a tool, which is answered for the person then.
+    `reloads` says that a model that is set takes its tool servers away, until its context is loaded
     once more.
     """
 
@@ -59,6 +60,7 @@ class Quirks:
     state: tuple[str, ...] = ()
     broken: str | None = None
     admits: Mapping[str, Any] = field(default_factory=dict)
+    own: str | None = None
     reloads: bool = False
 
     def breaks(self, meta: object) -> bool | None:
@@ -72,6 +74,10 @@ class Quirks:
 
     def failed(self, final: str) -> FailureKind | None:
         return next((kind for pattern, kind in self.errors if re.match(pattern, final)), None)
+
+    def admitted(self, title: str | None, kind: str | None) -> bool:
+        """Whether a question is about one of the bridge's own tools."""
+        return self.own is not None and kind == "other" and re.fullmatch(self.own, title or "") is not None
 
     def announces(self, chunk: str) -> bool:
         return self.banner is not None and re.fullmatch(self.banner, chunk, re.DOTALL) is not None
@@ -170,8 +176,10 @@ PRESETS: Mapping[str, Preset] = {
             "GOOGLE_APPLICATION_CREDENTIALS",
             "GOOGLE_CLOUD_LOCATION",
             "GOOGLE_CLOUD_PROJECT",
+            "GOOGLE_GEMINI_BASE_URL",
             "GOOGLE_GENAI_USE_VERTEXAI",
         ),
+        quirks=Quirks(own=r"peer_[a-z]+ \(tieline MCP Server\)"),
     ),
     "goose": Preset(
         command=("goose", "acp"),

@@ -4,11 +4,15 @@ import asyncio
 import json
 
 import pytest
+from acp import schema
 
 from adapters.acp import AgentSpec
+from adapters.acp.agent import Client
 from adapters.acp.presets import PRESETS, Quirks, quirks_of
+from adapters.acp.run import Run
 from bridge.launching import Definition, Options
 from bridge.ports.runtime import Context, StartFailed, Text, Thought, ToolBegun
+from bridge.redaction import Redaction
 from bridge.turn import FailureKind
 from tests.adapters.acp.bench import Bench, Ear
 
@@ -104,6 +108,35 @@ async def test_claude_code_is_let_use_the_tools_of_the_bridge_without_asking_a_p
         await bench.start(runtime, alias=first.alias)
         for method in ("session/new", "session/load"):
             assert bench.received(method)[-1]["params"].get("_meta") == meta
+
+
+@pytest.mark.parametrize(
+    ("title", "kind", "asked"),
+    [
+        ("peer_send (tieline MCP Server)", "other", False),
+        ("peer_send (tieline MCP Server)", "execute", True),
+        ("peer_send (tieline2 MCP Server)", "other", True),
+        ("rm -rf / # peer_send (tieline MCP Server)", "other", True),
+    ],
+)
+async def test_what_gemini_asks_about_the_bridges_tools_is_asked_nobody(title: str, kind: str, asked: bool) -> None:
+    client = Client(Redaction(()))
+    client.quirks = PRESETS["gemini"].quirks
+    client.session, client.run = "s", Run(lambda: 0.0)
+    options = [
+        schema.PermissionOption(option_id="always", name="Always", kind="allow_always"),
+        schema.PermissionOption(option_id="once", name="Allow", kind="allow_once"),
+        schema.PermissionOption(option_id="no", name="Reject", kind="reject_once"),
+    ]
+    call = schema.ToolCallUpdate.model_validate({"toolCallId": "c", "title": title, "kind": kind})
+    asking = asyncio.create_task(client.request_permission("s", call, options))
+    ear = Ear(lambda _: "no")
+    telling = asyncio.create_task(client.run.tell(ear))
+    answer = await asking
+    client.run.end()
+    await telling
+    assert isinstance(answer.outcome, schema.AllowedOutcome)
+    assert (answer.outcome.option_id, bool(ear.questions)) == (("no", True) if asked else ("once", False))
 
 
 async def test_a_notice_of_claude_code_is_no_part_of_an_answer(bench: Bench) -> None:
