@@ -266,7 +266,7 @@ def limit_notice(
 
 
 def turn_failed(session: SessionId, detail: str, after: str) -> str:
-    return f"{handle_of(session)}: the turn failed: {one_line(detail, 400)}. {after}"
+    return f"{handle_of(session)}: the turn failed: {one_line(detail, 400).rstrip('.')}. {after}"
 
 
 def stands_in(session: SessionId, agent: str, why: str, other: str, until: str) -> str:

@@ -86,6 +86,9 @@ class Client:
         run = self.run
         if run is None or session_id != self.session:
             return _DENIED
+        once = next((option.option_id for option in options if option.kind == "allow_once"), None)
+        if once is not None and not run.refuses and self.quirks.admitted(tool_call.title, tool_call.kind):
+            return schema.RequestPermissionResponse(outcome=schema.AllowedOutcome(outcome="selected", option_id=once))
         offered = [_option(option) for option in options[:MOST_OPTIONS]]
         title = line(run.hidden(tool_call.title), 1_000) or tool_call.kind or "a tool"
         answer = await run.ask(Question(title, offered))

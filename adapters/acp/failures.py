@@ -14,6 +14,8 @@ from bridge.results import DETAIL_CHARS, LONGEST_S
 from bridge.turn import Failure, FailureKind
 
 AUTH_REQUIRED = -32000
+_INTERNAL_ERROR = -32603
+_SHORT = "errorKind"
 _DISGUISED_CHARS = 2_000
 _DETAIL_CHARS = 4 * DETAIL_CHARS
 """More than is kept: what is cut off in the middle of a secret would not be known for one."""
@@ -110,7 +112,10 @@ def disguised(final: str, now: float) -> Failure | None:
 def of_error(code: int, message: str, data: object, now: float) -> Failure:
     """The failure of a JSON-RPC error."""
     text = f"{message}: {_told(data)}" if _told(data) else message
-    told = classified(text, now)
+    if code == _INTERNAL_ERROR:
+        text = re.sub(r"\AInternal error: ", "", text)
+    told = classified(f"{text} ({short})" if (short := _short(data)) else text, now)
+    told = failure(told.kind, text, told.resets_at) if told is not None else None
     if kind := FailureKind.AUTH if code == AUTH_REQUIRED else _declared(data):
         told = failure(kind, text, told.resets_at if told and told.kind is kind else None)
     provider, model = origin(data)
@@ -125,11 +130,16 @@ def _declared(data: object) -> FailureKind | None:
 
 
 def _told(data: object) -> str:
-    if isinstance(data, dict) and "tieline" in data:
+    if isinstance(data, dict) and ("tieline" in data or set(data) == {_SHORT}):
         return ""
     if isinstance(data, dict):
         data = next((data[key] for key in ("details", "detail", "message", "error") if key in data), data)
     return str(data) if data else ""
+
+
+def _short(data: object) -> str:
+    """What Claude Code says of the kind of an error beside the text for people."""
+    return str(data.get(_SHORT, "")) if isinstance(data, dict) else ""
 
 
 def _resets_at(text: str, now: float) -> float | None:

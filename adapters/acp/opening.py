@@ -1,9 +1,9 @@
 """From a started process to an agent with a context."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, TypeVar
 
 import acp
 from acp import schema
@@ -13,6 +13,7 @@ from adapters.acp.agent import AcpAgent, Link, Opening, death
 from adapters.acp.child import Child
 from adapters.acp.failures import AUTH_REQUIRED, classified, failure, of_error
 from adapters.acp.files import preloaded
+from adapters.acp.login import logged_in
 from adapters.acp.models import set_model
 from adapters.acp.presets import Lost, quirks_of
 from adapters.acp.replay import Replay
@@ -22,6 +23,8 @@ from adapters.acp.tools import SERVER
 from bridge.ports.clock import Clock
 from bridge.ports.runtime import Context, Launch, StartFailed
 from bridge.turn import FailureKind
+
+T = TypeVar("T")
 
 CAPABILITIES = schema.ClientCapabilities(
     fs=schema.FileSystemCapabilities(read_text_file=False, write_text_file=False),
@@ -98,6 +101,7 @@ class _Starting:
         for server in launch.options.servers:
             passed = {name: env[name] for name in server.env_pass if name in env}
             self._servers.append(_server(server.name, server.command, passed))
+        self._env = env
         self._offered: Sequence[Any] = []
         self._takes_resources = False
         self._quiet_s = times.surely_quiet_s if launch.to_show else times.quiet_s
@@ -141,8 +145,10 @@ class _Starting:
         """
         self._link.client.session = alias
         try:
-            answer = await self._link.acp.load_session(
-                cwd=self._launch.cwd, session_id=alias, mcp_servers=self._servers, **self._admits
+            answer = await self._logged_in(
+                lambda: self._link.acp.load_session(
+                    cwd=self._launch.cwd, session_id=alias, mcp_servers=self._servers, **self._admits
+                )
             )
         except acp.RequestError as error:
             if error.code == AUTH_REQUIRED or classified(str(error), self._clock.now()):
@@ -162,11 +168,16 @@ class _Starting:
         self._link.client.session = None
         self._link.client.replay = Replay(self._link.client.redaction)
         self._link.client.choice = None
-        answer = await self._link.acp.new_session(cwd=self._launch.cwd, mcp_servers=self._servers, **self._admits)
+        answer = await self._logged_in(
+            lambda: self._link.acp.new_session(cwd=self._launch.cwd, mcp_servers=self._servers, **self._admits)
+        )
         self._link.client.modes.offer(answer.modes)
         self._link.client.spending.options(answer.config_options)
         self._offered = answer.config_options or []
         return str(answer.session_id)
+
+    async def _logged_in(self, open_context: Callable[[], Awaitable[T]]) -> T:
+        return await logged_in(self._link.acp, self._spec.preset, self._env, open_context)
 
     async def _set_model(self, alias: str, model: str) -> None:
         anew = await set_model(self._link.acp, alias, model, self._offered, self._link.client.choice)

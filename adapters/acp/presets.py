@@ -1,6 +1,8 @@
 """The agents that are known by name: how each is started, finds its login, and differs from the others. Only data.
 
-What was seen with real ones is told by `tests/agents`, and by their recorded frames.
+What was seen with real ones, Hermes 0.19, OpenCode 1.18, claude-agent-acp 0.101 and codex-acp 2.6, is told by
+`tests/agents`, and by their recorded frames. Of Gemini CLI 0.61 only a handoff was tried; goose was not.
+What is said of those two beside that is from their manuals. Gemini CLI has no tools in a folder that it does not trust.
 """
 
 import re
@@ -44,7 +46,8 @@ class Quirks:
     fares, and `broken` what it says there of a turn that has failed, whatever it then ends with. `totals` says that it
     tells the tokens of its process so far as those of a turn. `admits` is the metadata that a context is opened with
     where the agent has tools of the bridge: without it, it asks a person before each of them, which the bridge itself
-    allows or denies. `reloads` says that a model that is set takes its tool servers away, until its context is loaded
+    allows or denies. `own` is the whole title of its question about such a tool, which is answered for the person then.
+    `reloads` says that a model that is set takes its tool servers away, until its context is loaded
     once more.
     """
 
@@ -57,6 +60,7 @@ class Quirks:
     state: tuple[str, ...] = ()
     broken: str | None = None
     admits: Mapping[str, Any] = field(default_factory=dict)
+    own: str | None = None
     reloads: bool = False
 
     def breaks(self, meta: object) -> bool | None:
@@ -71,6 +75,10 @@ class Quirks:
     def failed(self, final: str) -> FailureKind | None:
         return next((kind for pattern, kind in self.errors if re.match(pattern, final)), None)
 
+    def admitted(self, title: str | None, kind: str | None) -> bool:
+        """Whether a question is about one of the bridge's own tools."""
+        return self.own is not None and kind == "other" and re.fullmatch(self.own, title or "") is not None
+
     def announces(self, chunk: str) -> bool:
         return self.banner is not None and re.fullmatch(self.banner, chunk, re.DOTALL) is not None
 
@@ -78,13 +86,16 @@ class Quirks:
 @dataclass(frozen=True, slots=True)
 class Login:
     """Where an agent finds who pays for it: one of these files, below its home or below the folder that the variable
-    names, or one of these variables. `how` is what a person does to have it."""
+    names, or one of these variables. `how` is what a person does to have it, `method` the way of ACP in which it is to
+    be told to use such a variable, and `without` what it can do without a login."""
 
     how: str
     files: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     folder: tuple[str, str] | None = None
     """A variable, and the folder below the home that it stands in place of."""
+    method: str | None = None
+    without: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +151,7 @@ PRESETS: Mapping[str, Preset] = {
             files=("auth.json",),
             variables=("CODEX_API_KEY", "OPENAI_API_KEY"),
             folder=("CODEX_HOME", ".codex"),
+            method="api-key",
         ),
         settings=("CODEX_HOME", "OPENAI_BASE_URL"),
         quirks=Quirks(
@@ -164,8 +176,10 @@ PRESETS: Mapping[str, Preset] = {
             "GOOGLE_APPLICATION_CREDENTIALS",
             "GOOGLE_CLOUD_LOCATION",
             "GOOGLE_CLOUD_PROJECT",
+            "GOOGLE_GEMINI_BASE_URL",
             "GOOGLE_GENAI_USE_VERTEXAI",
         ),
+        quirks=Quirks(own=r"peer_[a-z]+ \(tieline MCP Server\)"),
     ),
     "goose": Preset(
         command=("goose", "acp"),
@@ -211,6 +225,7 @@ PRESETS: Mapping[str, Preset] = {
                 ".config/opencode/opencode.json",
             ),
             variables=("OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT"),
+            without="it uses the free models that it offers itself",
         ),
         settings=("OPENCODE_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"),
         quirks=Quirks(lost=Lost.ERROR, spoils=Spoils.NEVER),

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from adapters.acp.agent import Link, death
 from adapters.acp.child import Child
 from adapters.acp.failures import failure, of_error, without_secrets
+from adapters.acp.login import logged_in
 from adapters.acp.models import Choice, option_in, values_of
 from adapters.acp.opening import CAPABILITIES
 from adapters.acp.spec import AgentSpec, Times, environment, secrets_in
@@ -66,7 +67,7 @@ async def probed(spec: AgentSpec, base: Mapping[str, str], *, cwd: str, times: T
         async with asyncio.timeout(times.start_s):
             hello = await link.acp.initialize(acp.PROTOCOL_VERSION, client_capabilities=CAPABILITIES)
             told = _said(hello)
-            opened = await link.acp.new_session(cwd=cwd, mcp_servers=[])
+            opened = await logged_in(link.acp, spec.preset, env, lambda: link.acp.new_session(cwd=cwd, mcp_servers=[]))
             told = _with_choices(told, opened, link.client.choice)
     except TimeoutError:
         problem = failure(FailureKind.TIMEOUT, f"it was not ready within {times.start_s:g} s")

@@ -67,6 +67,7 @@ The first rule wins whose `on` is the event and whose `match` (a part of the tex
                      that was cut off: each is kept before it is worked on, and each tool call before it begins
     --models A,B     offers these models, the first of them set; `$model` is the one that is
     --choice models  offers them in the older way, to be set by session/set_model
+    --login METHOD   opens no context before it is told to log in by that method
     --record FILE    appends every frame that it receives
     --stubborn yes   ignores SIGTERM and a closed stdin
 """

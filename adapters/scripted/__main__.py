@@ -10,7 +10,7 @@ from adapters.scripted.persona import Persona
 from adapters.scripted.turn import asleep_forever
 from adapters.scripted.wire import Wire
 
-_OPTIONS = ("persona", "state", "unknown", "load", "replay", "models", "choice", "record", "stubborn")
+_OPTIONS = ("persona", "state", "unknown", "load", "replay", "models", "choice", "login", "record", "stubborn")
 
 
 def options(arguments: list[str]) -> dict[str, str]:
@@ -36,6 +36,7 @@ def main() -> None:
         replay=chosen["replay"],
         models=chosen["models"],
         choice=chosen["choice"],
+        login=chosen["login"],
     )
     agent.serve(sys.stdin.buffer)
     if chosen["stubborn"]:

@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+_AUTH_REQUIRED = -32000
 _METHOD_NOT_FOUND = -32601
 _NOT_FOUND = -32002
 _NOTICE = "[Tieline]"
@@ -36,6 +37,7 @@ class ScriptedAgent:
         replay: str,
         models: str = "",
         choice: str = "",
+        login: str = "",
     ) -> None:
         self._wire = wire
         self._histories = histories
@@ -46,6 +48,7 @@ class ScriptedAgent:
         self._models = [model for model in models.split(",") if model]
         self._model = self._models[0] if self._models else ""
         self._older = choice == "models"
+        self._login = login
         self._contexts: dict[str, Context] = {}
         self._turns: dict[str, Turn] = {}
 
@@ -67,6 +70,8 @@ class ScriptedAgent:
                 threading.Thread(target=self._prompt, args=(request, turn, params["prompt"]), daemon=True).start()
                 return
             self._event(method)
+            if self._login and method in ("session/new", "session/load"):
+                raise Failed(_AUTH_REQUIRED, "Authentication required")
             if method == "session/load":
                 self._load(request, params)
             else:
@@ -91,6 +96,9 @@ class ScriptedAgent:
             session = self._histories.new()
             self._open(session, params)
             return {"sessionId": session, **self._offer()}
+        if method == "authenticate" and params.get("methodId") == self._login:
+            self._login = ""
+            return {}
         if method == "session/set_mode":
             return {}
         if method == "session/set_config_option" and params.get("value") in self._models:

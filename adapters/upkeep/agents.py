@@ -90,13 +90,17 @@ async def _examined(known: _Known, environ: Mapping[str, str], start_s: float) -
     how = preset.login.how if preset is not None and preset.login is not None else "log in as its own manual says"
     lacks = _lacks_login(preset, environment(known.spec, environ))
     if probe.failure is not None and can is not None and probe.failure.kind in (FailureKind.AUTH, FailureKind.CONFIG):
-        yield warn("agents", f"{label}: it wants a login ({probe.failure.detail})", f"To log in, {how}.", data)
+        yield warn(
+            "agents", f"{label}: it wants a login ({probe.failure.detail.rstrip('.')})", f"To log in, {how}.", data
+        )
     elif probe.failure is not None:
         yield warn("agents", f"{label}: it does not start: {probe.failure.detail}", known.install, data)
     else:
         offers = f"{can.name} {can.version}".strip() if can is not None else found
         yield ok("agents", f"{label}: {offers} is ready in {probe.seconds:.1f} s{_told(can)}", data)
-        if lacks:
+        if lacks and preset is not None and preset.login is not None and preset.login.without is not None:
+            yield ok("agents", f"{label}: without a login {preset.login.without}; to have others, {how}")
+        elif lacks:
             yield warn("agents", f"{label}: no login of it is found ({lacks})", f"To log in, {how}.")
     if can is not None and not can.load:
         remedy = "Nothing can be done about it but another agent."

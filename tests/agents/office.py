@@ -119,13 +119,18 @@ class Office:
 
     async def until_answered(self, sent: Mapping[str, Any], text: str) -> None:
         """Waits for the answer to what the shell has sent."""
-        asking = ("inbox", "--json")
-        async with asyncio.timeout(SLOW_S):
-            while True:
-                came = (await self.home.tieline(*asking)).lines
-                if any(text in one["text"] and one["in_reply_to"] == sent["message_id"] for one in came):
-                    return
-                await asyncio.sleep(0.2)
+        listening = await self.home.began("inbox", "--follow", "--json")
+        assert listening.stdout is not None
+        try:
+            async with asyncio.timeout(SLOW_S):
+                async for line in listening.stdout:
+                    one = json.loads(line)
+                    if text in one["text"] and one["in_reply_to"] == sent["message_id"]:
+                        return
+            raise AssertionError("the shell hears no more")
+        finally:
+            listening.kill()
+            await listening.wait()
 
     def frames(self, handle: str) -> list[list[Any]]:
         """What each process of an agent and the bridge have said to each other."""

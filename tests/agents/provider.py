@@ -286,7 +286,7 @@ class Provider:
 
     def _serving(self, wire: Wire) -> Any:
         async def serve(request: web.Request) -> web.StreamResponse:
-            asked = wire.parsed(await request.json(), request.headers)
+            asked = wire.parsed({**await request.json(), **request.match_info}, request.headers)
             reply: Given = await self.model(asked.model).answers(asked)
             if asked.key != self.key:
                 reply = Fails(401, "Incorrect API key provided")

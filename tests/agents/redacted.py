@@ -10,6 +10,7 @@ from tests.agents.installed import ROOT
 from tests.agents.office import Office
 
 _LONGEST = 400
+_MOST_MODELS = 3
 _DROPPED = ("available_commands_update",)
 
 
@@ -34,7 +35,7 @@ def _shown(value: Any, office: Office) -> Any:
         case {"name": str(name), "value": str()}:
             return {"name": name, "value": "redacted"}
         case dict():
-            return {name: _shown(one, office) for name, one in value.items()}
+            return {name: _shown(_fewer(name, one), office) for name, one in value.items()}
         case list():
             return [_shown(one, office) for one in value]
         case str():
@@ -42,6 +43,10 @@ def _shown(value: Any, office: Office) -> Any:
                 value = value.replace(path, name)
             return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
     return value
+
+
+def _fewer(name: str, value: Any) -> Any:
+    return value[:_MOST_MODELS] if name == "availableModels" else value
 
 
 def _names(office: Office) -> list[tuple[str, str]]:

@@ -25,6 +25,7 @@ async def test_each_agent_is_found_started_and_told_of(home: Home) -> None:
         "preset claude-code: no login of it is found",
         "preset hermes: it wants a login",
         "preset opencode: OpenCode",
+        "preset opencode: without a login",
         "preset goose: not installed",
     ):
         assert sign in told, told

@@ -194,3 +194,9 @@ def test_what_another_agent_said_of_its_failure_does_not_pass_for_the_bridges_wo
     ):
         assert "\n" not in told
         assert len(told) < 500
+
+
+@pytest.mark.parametrize("detail", ["It may not be entered.", "It may not be entered"])
+def test_a_failed_turn_is_told_in_whole_sentences(detail: str) -> None:
+    told = wording.turn_failed(A, detail, "Set it right.")
+    assert told.endswith(": the turn failed: It may not be entered. Set it right.")

@@ -82,7 +82,12 @@ def test_the_end_of_a_limit_is_read_from_its_text(text: str, at: float | None) -
 def test_an_error_is_classified_by_its_data_too() -> None:
     failure = of_error(-32603, "Internal error", {"details": "429 rate_limit_error"}, NOW)
     assert failure.kind is FailureKind.RATE_LIMIT
-    assert failure.detail == "Internal error: 429 rate_limit_error"
+    assert failure.detail == "429 rate_limit_error"
+
+
+def test_a_kind_beside_the_text_decides_and_is_not_shown() -> None:
+    failure = of_error(-32603, "Internal error: Request rejected", {"errorKind": "rate_limit"}, NOW)
+    assert (failure.kind, failure.detail) == (FailureKind.RATE_LIMIT, "Request rejected")
 
 
 def test_an_error_names_whose_it_was_where_its_data_does() -> None:

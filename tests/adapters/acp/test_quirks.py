@@ -4,11 +4,15 @@ import asyncio
 import json
 
 import pytest
+from acp import schema
 
 from adapters.acp import AgentSpec
+from adapters.acp.agent import Client
 from adapters.acp.presets import PRESETS, Quirks, quirks_of
+from adapters.acp.run import Run
 from bridge.launching import Definition, Options
-from bridge.ports.runtime import Context, Text, Thought, ToolBegun
+from bridge.ports.runtime import Context, StartFailed, Text, Thought, ToolBegun
+from bridge.redaction import Redaction
 from bridge.turn import FailureKind
 from tests.adapters.acp.bench import Bench, Ear
 
@@ -106,6 +110,35 @@ async def test_claude_code_is_let_use_the_tools_of_the_bridge_without_asking_a_p
             assert bench.received(method)[-1]["params"].get("_meta") == meta
 
 
+@pytest.mark.parametrize(
+    ("title", "kind", "asked"),
+    [
+        ("peer_send (tieline MCP Server)", "other", False),
+        ("peer_send (tieline MCP Server)", "execute", True),
+        ("peer_send (tieline2 MCP Server)", "other", True),
+        ("rm -rf / # peer_send (tieline MCP Server)", "other", True),
+    ],
+)
+async def test_what_gemini_asks_about_the_bridges_tools_is_asked_nobody(title: str, kind: str, asked: bool) -> None:
+    client = Client(Redaction(()))
+    client.quirks = PRESETS["gemini"].quirks
+    client.session, client.run = "s", Run(lambda: 0.0)
+    options = [
+        schema.PermissionOption(option_id="always", name="Always", kind="allow_always"),
+        schema.PermissionOption(option_id="once", name="Allow", kind="allow_once"),
+        schema.PermissionOption(option_id="no", name="Reject", kind="reject_once"),
+    ]
+    call = schema.ToolCallUpdate.model_validate({"toolCallId": "c", "title": title, "kind": kind})
+    asking = asyncio.create_task(client.request_permission("s", call, options))
+    ear = Ear(lambda _: "no")
+    telling = asyncio.create_task(client.run.tell(ear))
+    answer = await asking
+    client.run.end()
+    await telling
+    assert isinstance(answer.outcome, schema.AllowedOutcome)
+    assert (answer.outcome.option_id, bool(ear.questions)) == (("no", True) if asked else ("once", False))
+
+
 async def test_a_notice_of_claude_code_is_no_part_of_an_answer(bench: Bench) -> None:
     agent = await bench.start(bench.runtime(bench.spec(preset="claude-code")))
     notice = chunk("**Warning:** your requests go through a gateway")
@@ -167,6 +200,22 @@ async def test_whether_a_cancel_amid_a_tool_call_spoils_a_process_is_told_by_its
     await agent.cancel(grace_s=10)
     assert (await running).cancelled
     assert agent.alive == (preset == "opencode")
+
+
+@pytest.mark.parametrize(("key", "ready"), [("k", True), ("", False)])
+async def test_codex_is_told_to_use_the_key_that_it_is_given(bench: Bench, key: str, ready: bool) -> None:
+    spec = bench.spec("--login", "api-key", preset="codex", env={"OPENAI_API_KEY": key})
+    if not ready:
+        with pytest.raises(StartFailed) as failed:
+            await bench.start(bench.runtime(spec))
+        assert failed.value.failure.kind is FailureKind.AUTH
+        assert bench.received("authenticate") == []
+        return
+    first = await bench.start(bench.runtime(spec))
+    await bench.say(first, "hello")
+    await first.close()
+    assert (await bench.start(bench.runtime(spec), alias=first.alias)).context is Context.RESUMED
+    assert [one["params"]["methodId"] for one in bench.received("authenticate")] == ["api-key", "api-key"]
 
 
 def test_a_session_that_is_held_to_another_command_has_none_of_the_quirks_of_a_preset() -> None:

@@ -50,6 +50,24 @@ def about(found: list[dict[str, Any]], label: str) -> list[dict[str, Any]]:
     return [one for one in found if one["text"].startswith(f"{label}: ")]
 
 
+def test_what_an_agent_can_do_without_a_login_is_no_warning(home: Path, examine: Doctor) -> None:
+    stand_in(home, "opencode")
+    found = about(examine(), "preset opencode")
+    assert [one["level"] for one in found] == ["ok", "ok"]
+    assert "without a login it uses the free models" in found[1]["text"]
+
+
+def test_models_that_are_offered_in_the_older_way_are_told_of_too(home: Path, examine: Doctor) -> None:
+    stand_in(home, "hermes-acp", before="export SCRIPTED_MODELS=a,b SCRIPTED_CHOICE=models")
+    assert about(examine(), "preset hermes")[0]["agent"]["can"]["models"] == ["a", "b"]
+
+
+def test_an_agent_that_has_a_key_and_wants_to_be_told_to_use_it_is_told(home: Path, examine: Doctor) -> None:
+    stand_in(home, "codex-acp", before="export SCRIPTED_LOGIN=api-key")
+    assert "it wants a login (Authentication required)" in about(examine(), "preset codex")[0]["text"]
+    assert "is ready" in about(examine(OPENAI_API_KEY="k"), "preset codex")[0]["text"]
+
+
 def test_an_agent_that_is_there_is_started_and_says_what_it_can_do(home: Path, examine: Doctor) -> None:
     stand_in(home, "hermes-acp", before=f"echo $$ > {home.parent}/pid")
     (home / ".hermes").mkdir()
