@@ -324,7 +324,7 @@ class ErrorShown(Shown):
 
 
 class JoinedShown(Shown):
-    session: str
+    session: str | None = Field(description="None for a tool server of several agents, until one of them calls.")
     token: str
 
 

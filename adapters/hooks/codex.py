@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from adapters.hooks.ground import Ground, read
+from adapters.hooks.ground import Ground, read, serves, taken_name
 from adapters.hooks.merged import hooks_of, meaning, merge, merged, unmerge
 
 AGENT = "codex"
@@ -18,9 +18,11 @@ _EVENTS = {
 
 
 def install(ground: Ground) -> list[str]:
-    hooks = _folder(ground) / "hooks.json"
-    ground.keep(AGENT, hooks, _folder(ground) / "config.toml")
-    merge(ground, hooks, hooks_of(ground, AGENT, _EVENTS, 10), AGENT)
+    hooks, config = _folder(ground) / "hooks.json", _folder(ground) / "config.toml"
+    if _server(ground) is not None and not _is_ours(_server(ground)):
+        raise taken_name(config, _wanted(ground))
+    ground.keep(AGENT, hooks, config)
+    merge(ground, hooks, hooks_of(ground, AGENT, _EVENTS, 10, farewell=3), AGENT)
     if _server(ground) != _wanted(ground):
         variables = [word for name, value in ground.variables.items() for word in ("--env", f"{name}={value}")]
         ground.run("codex", "mcp", "add", "tieline", *variables, "--", *ground.tieline, "mcp", "--agent", AGENT)
@@ -31,13 +33,13 @@ def install(ground: Ground) -> list[str]:
 
 def remove(ground: Ground) -> None:
     unmerge(ground, _folder(ground) / "hooks.json", AGENT)
-    if _server(ground) is not None:
+    if _is_ours(_server(ground)):
         ground.run("codex", "mcp", "remove", "tieline")
     ground.restore(AGENT, _meaning)
 
 
 def installed(ground: Ground) -> bool:
-    return _server(ground) is not None and merged(_folder(ground) / "hooks.json", AGENT)
+    return _is_ours(_server(ground)) and merged(_folder(ground) / "hooks.json", AGENT)
 
 
 def _folder(ground: Ground) -> Path:
@@ -50,6 +52,11 @@ def _server(ground: Ground) -> Any:
     except ValueError:
         return None
     return servers.get("tieline") if isinstance(servers, dict) else None
+
+
+def _is_ours(server: Any) -> bool:
+    args = server.get("args") if isinstance(server, dict) else None
+    return isinstance(args, list) and serves(args, AGENT)
 
 
 def _wanted(ground: Ground) -> dict[str, Any]:

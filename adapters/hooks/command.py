@@ -18,7 +18,11 @@ _OK, _FAILED, _USAGE, _CONFIG = 0, 70, 64, 78
 def hooks(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if options.action == "status":
         for name, each in AGENTS.items():
-            state = each.installed(Ground(environ, _tieline()))
+            try:
+                state = each.installed(Ground(environ, _tieline()))
+            except OSError as error:
+                _say(options, {"agent": name, "installed": None}, f"{name}: nobody can tell ({error})")
+                continue
             _say(options, {"agent": name, "installed": state}, f"{name}: {'installed' if state else 'not installed'}")
         return _OK
     if options.agent not in AGENTS:
@@ -32,6 +36,7 @@ def hooks(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         else:
             agent.remove(ground)
     except ByHand as error:
+        ground.undo()
         what = "Add this to it yourself" if options.action == "install" else "Do this yourself"
         return _refused(options, str(error), f"{what}: {error.what}", _CONFIG)
     except (NoAgent, OSError) as error:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from adapters.hooks.ground import Ground, read
+from adapters.hooks.ground import Ground, read, serves, taken_name
 from adapters.hooks.jsonc import Unreadable, parsed
 from adapters.hooks.merged import hooks_of, meaning, merge, merged, unmerge
 
@@ -19,28 +19,30 @@ _TIMEOUT_MS = 10_000
 
 
 def install(ground: Ground) -> list[str]:
+    known, wanted = _server(ground), [*ground.tieline, "mcp", "--agent", AGENT]
+    if known is not None and not serves(known, AGENT):
+        raise taken_name(_settings(ground), wanted)
     ground.keep(AGENT, _settings(ground))
     hooks = hooks_of(ground, AGENT, _EVENTS, _TIMEOUT_MS)
     # Before its own command, which would fail on a file that cannot be read.
     merge(ground, _settings(ground), hooks, AGENT)
-    wanted = [*ground.tieline, "mcp", "--agent", AGENT]
-    if _server(ground) != wanted:
+    if known != wanted:
         variables = [word for name, value in ground.variables.items() for word in ("-e", f"{name}={value}")]
-        if _server(ground) is not None:
+        if known is not None:
             ground.run("gemini", "mcp", "remove", "-s", "user", "tieline")
         ground.run("gemini", "mcp", "add", "-s", "user", *variables, "tieline", *wanted)
     return ["Start gemini again where it runs. An idle one is not woken: it hears of mail with your next prompt."]
 
 
 def remove(ground: Ground) -> None:
-    if _server(ground) is not None:
+    if serves(_server(ground) or [], AGENT):
         ground.run("gemini", "mcp", "remove", "-s", "user", "tieline")
     unmerge(ground, _settings(ground), AGENT)
     ground.restore(AGENT, meaning)
 
 
 def installed(ground: Ground) -> bool:
-    return _server(ground) is not None and merged(_settings(ground), AGENT)
+    return serves(_server(ground) or [], AGENT) and merged(_settings(ground), AGENT)
 
 
 def _settings(ground: Ground) -> Path:

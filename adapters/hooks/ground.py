@@ -1,5 +1,6 @@
 """Where hooks are installed: the home of a person, the agents' own commands, and what was there before."""
 
+import errno
 import json
 import os
 import shlex
@@ -7,8 +8,11 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from adapters.hooks.jsonc import remarks
 
 _COMMAND_S = 120
 
@@ -37,6 +41,7 @@ class Ground:
         self.tieline = list(tieline)
         self.changed: list[str] = []
         self._before: dict[Path, str | None] = {}
+        self._begun: Path | None = None
         self.ran: list[list[str]] = []
 
     def folder(self, variable: str, *default: str) -> Path:
@@ -73,10 +78,12 @@ class Ground:
             raise NoAgent(f"`{shlex.join(command)}` failed: {said[-1] if said else done.returncode}")
 
     def write(self, path: Path, text: str) -> None:
-        """As a whole, or not at all. A file that is a link stays one."""
+        """As a whole, or not at all. A file that is a link stays one, and one that nobody may write is left alone."""
         if read(path) == text:
             return
         path = path.resolve()
+        if path.exists() and not path.stat().st_mode & 0o222:
+            raise PermissionError(errno.EACCES, "it is read-only", str(path))
         self._before.setdefault(path, read(path))
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
@@ -89,22 +96,30 @@ class Ground:
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
-        self.changed.append(str(path))
+        self._note(path)
 
     def undo(self) -> None:
-        """What was written is as it was before: the agent's own command has failed."""
+        """What was written is as it was before: something has failed."""
         for path, text in self._before.items():
             if text is None:
                 path.unlink(missing_ok=True)
+                with suppress(OSError):  # others have something there
+                    path.parent.rmdir()
             else:
                 path.write_text(text, encoding="utf-8", newline="")
+        if self._begun is not None:
+            self._forget(self._begun)
 
     def remove(self, path: Path) -> None:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
-            self.changed.append(str(path))
+            self._note(path)
         elif path.exists() or path.is_symlink():
             path.unlink()
+            self._note(path)
+
+    def _note(self, path: Path) -> None:
+        if str(path) not in self.changed:
             self.changed.append(str(path))
 
     # What was there before
@@ -112,29 +127,35 @@ class Ground:
     def keep(self, agent: str, *paths: Path) -> None:
         """Remembers what the files were before anything was installed, once."""
         record = self._record(agent)
-        known: dict[str, str | None] = json.loads(read(record) or "{}")
+        if read(record) is None:
+            self._begun = record
+        known = _recorded(record)
         for path in paths:
             known.setdefault(str(path), read(path))
-        if read(record) is None or json.loads(read(record) or "{}") != known:
+        if self._begun or _recorded(record) != known:
             record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             record.touch(mode=0o600)
             record.write_text(json.dumps(known), encoding="utf-8")
 
     def restore(self, agent: str, meaning: Callable[[str], Any]) -> None:
-        """Where a file says nothing else by now than it did before, it is what it was, to the byte."""
+        """Where a file says nothing else by now than it did before, it is what it was, to the byte. A remark that a
+        person has made meanwhile stays."""
         record = self._record(agent)
-        for name, before in json.loads(read(record) or "{}").items():
+        for name, before in _recorded(record).items():
             path, now = Path(name), read(Path(name))
             if now is None or now == before:
                 continue
             try:
-                same = meaning(now) == meaning(before or "")
+                same = meaning(now) == meaning(before or "") and remarks(now) <= remarks(before or "")
             except ValueError:
                 continue
             if same and before is None:
                 self.remove(path)
             elif same and before is not None:
                 self.write(path, before)
+        self._forget(record)
+
+    def _forget(self, record: Path) -> None:
         record.unlink(missing_ok=True)
         for folder in (record.parent, record.parent.parent, self.own):
             if folder.is_dir() and not any(folder.iterdir()):
@@ -144,9 +165,30 @@ class Ground:
         return self.own / "hooks" / agent / "before.json"
 
 
+def serves(command: Sequence[str], agent: str) -> bool:
+    """Whether a server of that command was added here. One of the same name may be a person's own."""
+    return list(command[-3:]) == ["mcp", "--agent", agent]
+
+
+def taken_name(path: Path, wanted: Any) -> ByHand:
+    return ByHand(path, "it has a server of your own named tieline: give that another name first", json.dumps(wanted))
+
+
 def read(path: Path) -> str | None:
+    """None where there is no such file. Raises `OSError`, also where it is no text."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             return file.read()
     except FileNotFoundError:
         return None
+    except UnicodeDecodeError:
+        raise OSError(errno.EILSEQ, "it is no UTF-8 text", str(path)) from None
+
+
+def _recorded(record: Path) -> dict[str, str | None]:
+    """What a record says. One that was cut off tells nothing."""
+    try:
+        known = json.loads(read(record) or "{}")
+    except ValueError:
+        return {}
+    return known if isinstance(known, dict) else {}

@@ -93,6 +93,8 @@ def _with(text: str, key: str, lines: list[str], ground: Ground) -> str:
     every = text.splitlines(keepends=True)
     at = next((n for n, line in enumerate(every) if (found := _KEY.match(line)) and found[1] == key), None)
     if at is None:
+        if any(re.match(rf"\ufeff?(?:\{{|[\"']?{key}[\"']?\s*:)", line) for line in every):
+            raise _Strange(f"{key} may be there already, in another form")
         if every and not every[-1].endswith("\n"):
             raise _Strange("its last line has no end")
         return text + "".join(f"{line}{_MARK}\n" for line in (f"{key}:", *lines))

@@ -6,11 +6,13 @@ leaves the text as it was.
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 _BLANK = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
 _SCALAR = re.compile(r"[^\s,\]}/]+")
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_REMARK = re.compile(rf"{_STRING.pattern}|'[^'\n]*'|(//[^\n]*|/\*.*?\*/|#[^\n]*)", re.S)
 
 
 class Unreadable(ValueError):
@@ -39,6 +41,11 @@ def parsed(text: str) -> Node:
     except (IndexError, RecursionError) as error:
         raise Unreadable("it ends too early") from error
     return node
+
+
+def remarks(text: str) -> set[str]:
+    """The comments in a text, which may be TOML, too."""
+    return {" ".join(found[1].split()) for found in _REMARK.finditer(text) if found[1]}
 
 
 def put(text: str, path: list[str], value: Any) -> str:
@@ -70,11 +77,11 @@ def add(text: str, path: list[str], item: Any) -> str:
     return _first(text, node, "", item, len(path))
 
 
-def taken(text: str, path: list[str], index: int | None = None) -> str:
+def taken(text: str, path: Sequence[str | int], index: int | None = None) -> str:
     """The text without what is at `path`, or without an item of the list there."""
     node = parsed(text)
     for key in path[:-1] if index is None else path:
-        found = node.get(key)
+        found = node.get(key) if isinstance(key, str) else node.parts[key][2]
         if found is None:
             return text
         node = found

@@ -1,19 +1,26 @@
 """Hooks in a JSON file that is the person's, comments and all: codex and gemini have the same form."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
+from adapters.hooks.formats import EVENTS
 from adapters.hooks.ground import ByHand, Ground, read
 from adapters.hooks.jsonc import Unreadable, add, parsed, taken
 
 
-def hooks_of(ground: Ground, agent: str, events: dict[str, str], timeout: int) -> dict[str, Any]:
-    """What is put into each event's list: `events` names the event of ours for each of the agent's."""
-    return {
-        name: {"hooks": [{"type": "command", "command": ground.hook(event, agent), "timeout": timeout}]}
-        for name, event in events.items()
-    }
+def hooks_of(
+    ground: Ground, agent: str, events: dict[str, str], timeout: int, farewell: int | None = None
+) -> dict[str, Any]:
+    """What is put into each event's list: `events` names the event of ours for each of the agent's. At its end it may
+    wait for `farewell` only."""
+
+    def hook(event: str) -> dict[str, Any]:
+        waits = farewell if event == "end" and farewell is not None else timeout
+        return {"type": "command", "command": ground.hook(event, agent), "timeout": waits}
+
+    return {name: {"hooks": [hook(event)]} for name, event in events.items()}
 
 
 def merge(ground: Ground, path: Path, hooks: dict[str, Any], agent: str) -> None:
@@ -48,7 +55,7 @@ def merged(path: Path, agent: str) -> bool:
         node = parsed(read(path) or "{}").get("hooks")
     except Unreadable:
         return False
-    return node is not None and any(_is_ours(item, agent) for _, _, event in node.parts for item in _items(event.value))
+    return node is not None and any(_ours_in(item, agent) for _, _, event in node.parts for item in _items(event.value))
 
 
 def meaning(text: str) -> Any:
@@ -78,10 +85,15 @@ def _without(text: str, agent: str) -> str:
         found = parsed(text).get("hooks")
         event = found.get(name or "") if found is not None else None
         items = _items(event.value) if event is not None else []
-        ours = [at for at, item in enumerate(items) if _is_ours(item, agent)]
-        for at in reversed(ours):
-            text = taken(text, ["hooks", name or ""], at)
-        if ours and len(ours) == len(items):
+        left = len(items)
+        for at, item in reversed([*enumerate(items)]):
+            ours = _ours_in(item, agent)
+            if ours and len(ours) == len(item["hooks"]):
+                text, left = taken(text, ["hooks", name or ""], at), left - 1
+                continue
+            for one in reversed(ours):  # beside those of a person
+                text = taken(text, ["hooks", name or "", at, "hooks"], one)
+        if items and not left:
             text = taken(text, ["hooks", name or ""])
     found = parsed(text).get("hooks") if node is not None and node.parts else None
     return taken(text, ["hooks"]) if found is not None and not found.parts else text
@@ -91,7 +103,17 @@ def _items(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _is_ours(item: Any, agent: str) -> bool:
+def _ours_in(item: Any, agent: str) -> list[int]:
+    """Which of an item's hooks are ours, wherever the command that they run lay when they were added."""
     hooks = _items(item.get("hooks")) if isinstance(item, dict) else []
-    commands = [str(hook.get("command")) for hook in hooks if isinstance(hook, dict)]
-    return any(" hook " in command and command.endswith(f" --agent {agent}") for command in commands)
+    commands = [str(hook.get("command")) if isinstance(hook, dict) else "" for hook in hooks]
+    return [at for at, command in enumerate(commands) if _is_ours(command, agent)]
+
+
+def _is_ours(command: str, agent: str) -> bool:
+    try:
+        *program, hook, event, option, name = shlex.split(command)
+    except ValueError:
+        return False
+    tieline = (program[-1:] and Path(program[-1]).name == "tieline") or program[-2:] == ["-m", "adapters.main"]
+    return bool(tieline) and event in EVENTS and [hook, option, name] == ["hook", "--agent", agent]

@@ -5,7 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from adapters.hooks.ground import ByHand, Ground, read
+from adapters.hooks.ground import ByHand, Ground, read, serves, taken_name
 from adapters.hooks.jsonc import Unreadable, parsed, taken
 from adapters.hooks.merged import meaning
 
@@ -17,6 +17,8 @@ def install(ground: Ground) -> list[str]:
     for path in configs:
         if (text := read(path)) is not None and _mcp(text) is None:
             raise ByHand(path, "it is no JSON", json.dumps({"mcp": {"tieline": _wanted(ground)}}, indent=2))
+        if "tieline" in (servers := _mcp(text or "") or {}) and not _is_ours(servers["tieline"]):
+            raise taken_name(path, _wanted(ground))
     ground.keep(AGENT, *configs)
     if _server(ground) != _wanted(ground):
         _take_server(ground)
@@ -39,14 +41,14 @@ def remove(ground: Ground) -> None:
 
 
 def installed(ground: Ground) -> bool:
-    return _server(ground) is not None and _plugin(ground).exists()
+    return _is_ours(_server(ground)) and _plugin(ground).exists()
 
 
 def _take_server(ground: Ground) -> None:
     """It has no command for that."""
     for path in _configs(ground):
         text = read(path)
-        if text is None or "tieline" not in (_mcp(text) or {}):
+        if text is None or not _is_ours((_mcp(text) or {}).get("tieline")):
             continue
         text = taken(text, ["mcp", "tieline"])
         mcp = parsed(text).get("mcp")
@@ -79,6 +81,11 @@ def _mcp(text: str) -> dict[str, Any] | None:
 def _server(ground: Ground) -> Any:
     every = (_mcp(text) or {} for path in _configs(ground) if (text := read(path)) is not None)
     return next((servers["tieline"] for servers in every if "tieline" in servers), None)
+
+
+def _is_ours(server: Any) -> bool:
+    command = server.get("command") if isinstance(server, dict) else None
+    return isinstance(command, list) and serves(command, AGENT)
 
 
 def _wanted(ground: Ground) -> dict[str, Any]:

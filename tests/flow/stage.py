@@ -15,7 +15,8 @@ from bridge.caller import Caller
 from bridge.decision import Effect, Verb
 from bridge.errors import Refused
 from bridge.flow.exchange import LOCAL, Exchange
-from bridge.flow.terminals import Gone, never
+from bridge.flow.hosts import Gone
+from bridge.flow.terminals import never
 from bridge.ids import MessageId, NodeId, Place, SessionId
 from bridge.limits import Limits
 from bridge.message import Intent, Message, Origin

@@ -162,6 +162,16 @@ def test_what_a_person_has_changed_meanwhile_stays(person: Path) -> None:
         ("opencode", ".config/opencode/opencode.json", "{,}"),
         ("hermes", ".hermes/config.yaml", "plugins: {enabled: [foo]}\n"),
         ("hermes", ".hermes/config.yaml", "mcp_servers:\n  tieline:\n    command: mine\n"),
+        ("hermes", ".hermes/config.yaml", "\ufeffplugins:\n  enabled:\n    - foo\n"),
+        ("hermes", ".hermes/config.yaml", '"mcp_servers":\n  other:\n    command: mine\n'),
+        ("hermes", ".hermes/config.yaml", "{plugins: {enabled: [foo]}}\n"),
+        ("codex", ".codex/config.toml", '[mcp_servers.tieline]\ncommand = "mine"\nenv = { TIELINE_TOKEN = "x" }\n'),
+        ("gemini", ".gemini/settings.json", '{"mcpServers": {"tieline": {"command": "tieline", "args": ["mcp"]}}}'),
+        (
+            "opencode",
+            ".config/opencode/opencode.json",
+            '{"mcp": {"tieline": {"type": "remote", "url": "http://[::1]"}}}',
+        ),
     ],
 )
 def test_what_cannot_be_merged_safely_is_left_alone_and_said(person: Path, agent: str, name: str, text: str) -> None:
@@ -171,6 +181,98 @@ def test_what_cannot_be_merged_safely_is_left_alone_and_said(person: Path, agent
     assert "tieline" in told.value.what
     assert (person / name).read_text() == text
     assert calls(person) == []
+
+
+@pytest.mark.parametrize(
+    ("agent", "name", "text"),
+    [
+        ("codex", ".codex/config.toml", '[mcp_servers.tieline]\ncommand = "tieline"\nargs = ["mcp"]\n'),
+        ("gemini", ".gemini/settings.json", '{"mcpServers": {"tieline": {"command": "tieline", "args": ["mcp"]}}}'),
+        (
+            "opencode",
+            ".config/opencode/opencode.json",
+            '{"mcp": {"tieline": {"type": "remote", "url": "http://[::1]"}}}',
+        ),
+    ],
+)
+def test_a_server_of_a_persons_own_is_not_taken_out(person: Path, agent: str, name: str, text: str) -> None:
+    filled(person, {name: text})
+    assert not AGENTS[agent].installed(ground(person))
+    AGENTS[agent].remove(ground(person))
+    assert (person / name).read_text() == text
+    assert calls(person) == []
+
+
+def test_hooks_that_look_like_ours_are_a_persons_own(person: Path) -> None:
+    own = {"type": "command", "command": "other hook stop --agent codex"}
+    filled(person, {".codex/hooks.json": json.dumps({"hooks": {"Stop": [{"hooks": [own]}]}})})
+    AGENTS["codex"].install(ground(person))
+    path = person / ".codex" / "hooks.json"
+    settings = json.loads(path.read_text())
+    settings["hooks"]["PostToolUse"][0]["hooks"].append({"type": "command", "command": "say done"})
+    path.write_text(json.dumps(settings))
+    AGENTS["codex"].remove(ground(person))
+    hooks = json.loads(path.read_text())["hooks"]
+    assert hooks == {
+        "Stop": [{"hooks": [own]}],
+        "PostToolUse": [{"hooks": [{"type": "command", "command": "say done"}]}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("agent", "name", "remark"),
+    [("gemini", ".gemini/settings.json", "// the newest\n"), ("codex", ".codex/config.toml", "# the newest\n")],
+)
+def test_a_remark_that_a_person_has_made_meanwhile_stays(person: Path, agent: str, name: str, remark: str) -> None:
+    filled(person, BEFORE[agent])
+    AGENTS[agent].install(ground(person))
+    path = person / name
+    first, _, rest = path.read_text().partition("\n")
+    path.write_text(f"{first}\n{remark}{rest}")
+    AGENTS[agent].remove(ground(person))
+    assert remark in path.read_text()
+
+
+def tieline(person: Path, *arguments: str) -> tuple[int, Any]:
+    command = [sys.executable, "-P", "-m", "adapters.main", "hook", *arguments, "--json"]
+    done = subprocess.run(command, env=ground(person).environ, capture_output=True, text=True, check=False)
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_file_that_nobody_may_write_is_left_alone(person: Path) -> None:
+    filled(person, BEFORE["hermes"])
+    (person / ".hermes" / "config.yaml").chmod(0o444)
+    code, (told,) = tieline(person, "install", "hermes")
+    assert (code, "read-only" in told["error"]["reason"]) == (70, True)
+    assert {name: (person / name).read_text() for name in BEFORE["hermes"]} == BEFORE["hermes"]
+    assert not (person / ".hermes" / "plugins" / "tieline-terminal").exists()
+
+
+def test_a_file_that_is_no_text_is_named(person: Path) -> None:
+    path = person / ".codex" / "hooks.json"
+    path.parent.mkdir()
+    path.write_bytes(b'{"a": "\xff"}')
+    code, (told,) = tieline(person, "install", "codex")
+    assert (code, str(path) in told["error"]["reason"]) == (70, True)
+    (person / ".codex" / "config.toml").write_bytes(b"\xff")
+    code, states = tieline(person, "status")
+    assert (code, {one["agent"]: one["installed"] for one in states}["codex"]) == (0, None)
+
+
+def test_a_record_that_was_cut_off_keeps_nobody_from_it(person: Path) -> None:
+    record = person / ".tieline" / "hooks" / "gemini" / "before.json"
+    filled(person, {**BEFORE["gemini"], str(record): '{"/home'})
+    AGENTS["gemini"].install(ground(person))
+    AGENTS["gemini"].remove(ground(person))
+    assert not record.exists()
+    assert "tieline" not in (person / ".gemini" / "settings.json").read_text()
+
+
+def test_what_could_not_be_installed_leaves_nothing_of_ours(person: Path) -> None:
+    filled(person, {".codex/hooks.json": "nonsense"})
+    code, _ = tieline(person, "install", "codex")
+    assert code == 78
+    assert not (person / ".tieline").exists()
 
 
 def test_without_the_agents_own_command_it_says_so(person: Path) -> None:
