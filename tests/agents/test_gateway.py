@@ -141,17 +141,25 @@ async def test_a_gateway_that_is_restarted_in_the_middle_loses_nothing_and_repea
         assert sum("told: the answer is yes" in text for text in one.posts(DESK)) == 1
 
 
-async def test_a_fresh_context_that_a_person_asks_for_fails_what_was_read_before(
+async def test_a_fresh_context_that_a_person_asks_for_ends_what_runs_and_tells_who_waits_for_it(
     tmp_path: Path, api: BotApi, provider: Provider
 ) -> None:
     async with topics(tmp_path, api, provider) as one:
-        one.model.on("context was reset", Says("told: it was reset"), tool="peer_receive")
+        one.model.on("stopped by a person", Says("told: it was stopped"), tool="peer_receive")
         hands_over(one.model, Waits(asyncio.Event(), ANSWER))
         one.say("please hand it over", DESK)
         await one.model.is_asked("Initech")
         one.say("/new", CAREER)
-        await one.seen("told: it was reset", DESK)
-        assert (await one.sessions()).keys() >= {"default/front-desk", "default/career"}
+        await one.seen("told: it was stopped", DESK)
+        one.model.forget()
+        hands_over(one.model, ANSWER)
+        one.model.on("go on", Says("here again"))
+        one.say("go on", CAREER)  # A topic that was stopped rests for others until a person writes there.
+        await one.seen("here again", CAREER)
+        one.say("please hand it over", DESK)
+        await one.seen("told: the answer is yes", DESK)
+        fresh = next(asked for asked in reversed(one.model.asked) if "Initech" in asked.last.text)
+        assert sum(line.tool.endswith("peer_receive") for line in fresh.lines) == 1
 
 
 async def test_a_plugin_that_is_installed_as_a_package_is_found_enabled_and_linked(
