@@ -22,7 +22,10 @@ def _pair(bridge: Connection, options: argparse.Namespace) -> int:
     note("This is its token, which is shown this once: put it where the gateway reads it, and nowhere else.")
     if paired["waits_for"]:
         note(f"It opens nothing until an operator accepts it at {paired['waits_for'][0]}.")
-    note("Then start the gateway again; tieline doctor tells how its link is.")
+    note(
+        "Then start the gateway again; tieline doctor tells how its link is. Hermes' needs its plugin, whose README.md"
+    )
+    note("in adapters/hermes goes through it step by step.")
     return exits.OK
 
 

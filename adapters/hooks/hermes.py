@@ -32,7 +32,8 @@ def install(ground: Ground) -> list[str]:
     for path, content in _files(ground).items():
         ground.write(path, content)
     ground.write(_config(ground), text)
-    return ["Start hermes again where it runs."] if ground.changed else []
+    own_bot = "This is for Hermes in terminals. What hermes gateway runs joins by: tieline gateway pair hermes"
+    return ["Start hermes again where it runs.", own_bot] if ground.changed else []
 
 
 def remove(ground: Ground) -> None:

@@ -18,6 +18,9 @@ HOOKS = (
 )  # fmt: skip
 
 _STOPS = ("/stop", "/new", "/reset")
+_OF_TERMINALS = "mcp__tieline__"
+"""Begins the names of the same tools where terminals of this Hermes have the bridge's hooks: there they are all of one
+session, which no topic is."""
 _READING = ("peer_receive", "peer_sessions")
 _ASK_S = 3.0
 _FINAL_CHARS = 400_000
@@ -67,14 +70,20 @@ class Hooks:
         if turn is not None:
             turn.final = assistant_response
 
-    def pre_tool_call(self, tool_name: str = "", turn_id: str = "", task_id: str = "", **more: Any) -> None:
+    def pre_tool_call(
+        self, tool_name: str = "", turn_id: str = "", task_id: str = "", **more: Any
+    ) -> dict[str, str] | None:
+        if tool_name.startswith(_OF_TERMINALS) and self._desk.find() is not None:
+            own = tool_name.replace(_OF_TERMINALS, "mcp_tieline_", 1)
+            return {"action": "block", "message": f"That tool speaks for a terminal. Use {own}."}
         turn = self._of(turn_id) or self._of_task(task_id)
         if turn is None:
-            return
+            return None
         name = tool_name.removeprefix("mcp_tieline_")
         if name not in _READING:
             self._turns.used_tools(turn)
         self._desk.tell(turn, "tool", id=str(more.get("tool_call_id") or name)[:200], name=name[:200])
+        return None
 
     def on_session_end(self, turn_id: str = "", interrupted: bool = False, **_: Any) -> None:
         turn = self._of(turn_id)

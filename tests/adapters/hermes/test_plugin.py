@@ -120,6 +120,15 @@ async def test_a_post_that_is_told_again_while_it_is_being_shown_is_shown_once(
     desk.link.close()
 
 
+def test_what_terminals_have_of_the_bridges_tools_is_kept_from_topics(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, tmp_path / "control.sock", "test")
+    assert desk.hooks.pre_tool_call(tool_name="mcp__tieline__peer_send") is None  # This process is no gateway.
+    desk.host = SimpleNamespace()  # type: ignore[assignment]
+    told = desk.hooks.pre_tool_call(tool_name="mcp__tieline__peer_send")
+    assert told == {"action": "block", "message": "That tool speaks for a terminal. Use mcp_tieline_peer_send."}
+    assert desk.hooks.pre_tool_call(tool_name="mcp_tieline_peer_send") is None
+
+
 def test_without_a_bridge_only_the_last_turns_of_people_are_kept(tmp_path: Path) -> None:
     turns = Turns(Journal(tmp_path / "turns.json"))
     for number in range(150):
