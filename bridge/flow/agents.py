@@ -72,8 +72,10 @@ class Agents:
                 return running.agent
             await self.retire(session.id)
         if name is None or not known:
-            unknown = f"no agent named {name!r} is configured for {session.id}"
-            detail = f"{unknown}, or an operator must accept its command first"
+            detail = (
+                f"no agent named {name!r} is configured for {session.id}: start the bridge again if tieline.toml has had "
+                "it only since the last start, or let an operator accept its command first"
+            )
             raise StartFailed(Failure(FailureKind.CONFIG, detail))
         token = f"{self._ledger.randomness.getrandbits(256):064x}"
         digest = digest_of(token)
