@@ -104,7 +104,7 @@ async def bridge(
 
         read = partial(again, settings.home, environ)
         revisions = Revisions(exchange, read, file, accepted, view, narrow=partial(_narrow, telegram))
-        links = GatewayServer(hub, exchange, partial(direct.call, exchange), disguised, clock.now, _version())
+        links = GatewayServer(hub, exchange, partial(direct.call, exchange), disguised, clock, _version())
         control = ControlServer(
             exchange,
             settings.home / "run" / "control.sock",

@@ -34,6 +34,17 @@ class Gateway:
         return self.removed_at is None
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a gateway is at this moment. `software` is what it calls itself, `trouble` why its last try to link itself
+    has come to nothing, and `advice` what would be better for it, in its own words."""
+
+    linked: bool = False
+    software: str | None = None
+    trouble: str | None = None
+    advice: tuple[str, ...] = ()
+
+
 def name_of_gateway(text: str) -> str:
     """Raises `Refused(invalid_request)` for what can be no gateway's name."""
     if not _NAME.match(text) or text in _TAKEN:

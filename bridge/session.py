@@ -98,12 +98,17 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The agent in a person's terminal that a session is now: its process, and what it is called. Where one process is
-    the `host` of several agents, that of its tool server stands for each."""
+    """The agent in a person's terminal that a session is: its process, and what it is called. Where one process is the
+    `host` of several agents, it stands for each of them, and they are told apart by the `thread` that it calls each.
+    `seats` are the terminals' programs, one of which its person sits at. `left` says that such an agent has gone: its
+    thread may come back, to the same session."""
 
     process: Process
     client: str
     host: Process | None = None
+    thread: str | None = None
+    seats: tuple[Process, ...] = ()
+    left: bool = False
 
 
 @quick
@@ -121,8 +126,8 @@ class Session:
     context `alias` is then; `standbys` are those of its agents that have another context, or that rest.
     A child has a `parent`, and lives for as long as that one's turn which it was `spawned_in`. Every other session has
     the `caps` that it was made with, or, where it is older than these, that its first child finds.
-    `joined` is there while an agent in a person's terminal is the session, and `prompted_at` is when its person typed
-    something there last, as that agent's hooks tell.
+    `joined` is the agent in a person's terminal that is the session, or was it last, and `prompted_at` is when its
+    person typed something there last, as that agent's hooks tell.
     """
 
     id: SessionId
@@ -164,6 +169,11 @@ class Session:
     def runs(self) -> bool:
         """Whether the bridge runs an agent for it."""
         return self.agent is not None
+
+    @property
+    def inhabited(self) -> bool:
+        """Whether an agent in a person's terminal is it now."""
+        return self.joined is not None and not self.joined.left
 
     @property
     def wakes_on_reply(self) -> bool:

@@ -248,7 +248,8 @@ class PairedView:
 
 @dataclass(frozen=True, slots=True)
 class GatewayView:
-    """`linked` says that it is there now, and `sessions` how many of its are open."""
+    """`linked` says that it is there now, `seen_at` when it was linked last, and `sessions` how many of its are open.
+    `software`, `trouble` and `advice` are of `bridge.gateway.Standing`."""
 
     name: str
     paired_at: float
@@ -256,6 +257,9 @@ class GatewayView:
     seen_at: float | None
     linked: bool
     sessions: int
+    software: str | None
+    trouble: str | None
+    advice: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,3 +311,4 @@ class StatusView:
     paused_by: str | None = None
     file: FileState = FileState.HOLDS
     outdated: int = 0
+    gateways: tuple[GatewayView, ...] = ()

@@ -17,6 +17,7 @@ from adapters.acp.elicitation import line, question_of
 from adapters.acp.failures import classified, disguised, failure, of_error, without_secrets
 from adapters.acp.files import Preloaded
 from adapters.acp.frames import Frames
+from adapters.acp.models import Choice
 from adapters.acp.modes import Modes, cannot_be_set
 from adapters.acp.presets import Quirks, Spoils
 from adapters.acp.replay import Replay
@@ -51,6 +52,12 @@ class Client:
         self.replay = Replay(redaction)
         self.modes = Modes()
         self.spending = Spending()
+        self.choice: Choice | None = None
+        self.quirks = Quirks()
+
+    def answered(self, result: dict[str, Any]) -> None:
+        """The agent's answer to a request, as it came."""
+        self.choice = Choice.of(result) or self.choice
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
         """What comes outside of prompts is the history, and is shown nowhere."""
@@ -63,6 +70,8 @@ class Client:
         elif update.session_update == "config_option_update":
             self.spending.options(update.config_options)
         elif update.session_update == "session_info_update":
+            if self.run is not None and (broken := self.quirks.breaks(update.field_meta)) is not None:
+                self.run.broken = broken
             if self.run is not None and (alias := compressed_to(update.field_meta)) is not None:
                 self.alias = alias
                 self.run.compressed(alias)
@@ -127,9 +136,9 @@ class Link:
     """The ACP connection to a child."""
 
     def __init__(self, child: Child, redaction: Redaction) -> None:
-        frames = Frames(child.write, child.hold)
-        child.listen(frames.feed, frames.end)
         self.client = Client(redaction)
+        frames = Frames(child.write, child.hold, self.client.answered)
+        child.listen(frames.feed, frames.end)
         self.acp = acp.connect_to_agent(cast(acp.Client, self.client), frames, use_unstable_protocol=True)
 
 
@@ -178,6 +187,7 @@ class AcpAgent:
         self._clock = clock
         self._stop_s = stop_s
         self._quirks = quirks
+        link.client.quirks = quirks
         link.client.spending.totals = quirks.totals
         self._run: Run | None = None
         self._spoilt = False
@@ -293,7 +303,7 @@ class AcpAgent:
         if prompt.mode is not None and not run.cancelled:
             await self._leave()
         cancelled = run.cancelled or response.stop_reason == "cancelled"
-        told = None if cancelled else self._problem(response, run.final)
+        told = None if cancelled else self._problem(response, run)
         usage = self._spending.usage(response)
         if self._quirks.puts_aside(run.final) and response.usage is None:
             self._spoilt = True
@@ -320,16 +330,20 @@ class AcpAgent:
             async with asyncio.timeout(_LEAVE_S):
                 await self._enter(None)
 
-    def _problem(self, response: schema.PromptResponse, final: str) -> Failure | None:
+    def _problem(self, response: schema.PromptResponse, run: Run) -> Failure | None:
+        final = run.final
         if response.stop_reason == "refusal":
             return failure(FailureKind.REFUSAL, final or "The agent refused.")
+        if run.broken:
+            told = run.remark or "The agent's turn has failed."
+            return classified(told, self._clock.now()) or failure(FailureKind.CRASH, told)
         if response.usage is not None:
             return None
         if self._quirks.puts_aside(final):
             return failure(FailureKind.CAPACITY, f"The agent is wedged and is started again: {final}")
         if kind := self._quirks.failed(final):
-            told = classified(final, self._clock.now())
-            return failure(kind, final, told.resets_at if told is not None else None)
+            known = classified(final, self._clock.now())
+            return failure(kind, final, known.resets_at if known is not None else None)
         return disguised(final, self._clock.now())
 
     @property

@@ -36,12 +36,19 @@ class Frames:
     """A transport for `acp`, which takes whatever an agent prints.
 
     Lines that are no frames are dropped, and so are updates of which Tieline makes no use, before they cost a
-    validation. Reading is held while many bytes wait to be handled.
+    validation. Reading is held while many bytes wait to be handled. `answered` is told what the agent answers, before
+    `acp` takes from it what it knows.
     """
 
-    def __init__(self, write: Callable[[bytes], Awaitable[None]], hold: Callable[[bool], None]) -> None:
+    def __init__(
+        self,
+        write: Callable[[bytes], Awaitable[None]],
+        hold: Callable[[bool], None],
+        answered: Callable[[dict[str, Any]], None] = lambda _: None,
+    ) -> None:
         self._write = write
         self._hold = hold
+        self._answered = answered
         self._chunks: deque[bytes] = deque()
         self._at = 0
         self._waiting = 0
@@ -71,6 +78,8 @@ class Frames:
                 if frame is None:
                     self._drop(line)
                 elif _is_wanted(frame):
+                    if isinstance(result := frame.get("result"), dict):
+                        self._answered(result)
                     return frame
                 useless += 1
                 if useless % _AT_ONCE == 0:

@@ -94,6 +94,7 @@ class _Starting:
         self._spec = spec
         self._launch = launch
         self._servers: list[Any] = [] if spec.embed or not tools else [_server(SERVER, tools, launch.secrets)]
+        self._admits = dict(quirks_of(spec.preset).admits) if self._servers else {}
         for server in launch.options.servers:
             passed = {name: env[name] for name in server.env_pass if name in env}
             self._servers.append(_server(server.name, server.command, passed))
@@ -118,7 +119,7 @@ class _Starting:
             alias = await self._new()
         self._link.client.session = alias
         if self._launch.options.model is not None:
-            await set_model(self._link.acp, alias, self._launch.options.model, self._offered)
+            await self._set_model(alias, self._launch.options.model)
         if mode := self._launch.options.mode or self._spec.mode:
             await self._set_mode(alias, mode)
         return alias, context
@@ -141,7 +142,7 @@ class _Starting:
         self._link.client.session = alias
         try:
             answer = await self._link.acp.load_session(
-                cwd=self._launch.cwd, session_id=alias, mcp_servers=self._servers
+                cwd=self._launch.cwd, session_id=alias, mcp_servers=self._servers, **self._admits
             )
         except acp.RequestError as error:
             if error.code == AUTH_REQUIRED or classified(str(error), self._clock.now()):
@@ -151,17 +152,28 @@ class _Starting:
         self._link.client.spending.options(answer.config_options)
         self._offered = answer.config_options or []
         await self._link.client.replay.quiet(self._quiet_s)
-        told = answer.modes or answer.field_meta or answer.config_options or self._link.client.replay.heard
-        return bool(told) or quirks_of(self._spec.preset).lost is Lost.ERROR
+        replay, lost = self._link.client.replay, quirks_of(self._spec.preset).lost
+        if lost is Lost.SILENT:
+            return bool(replay.history.prompts)
+        told = answer.modes or answer.field_meta or answer.config_options or replay.heard
+        return bool(told) or lost is Lost.ERROR
 
     async def _new(self) -> str:
         self._link.client.session = None
         self._link.client.replay = Replay(self._link.client.redaction)
-        answer = await self._link.acp.new_session(cwd=self._launch.cwd, mcp_servers=self._servers)
+        self._link.client.choice = None
+        answer = await self._link.acp.new_session(cwd=self._launch.cwd, mcp_servers=self._servers, **self._admits)
         self._link.client.modes.offer(answer.modes)
         self._link.client.spending.options(answer.config_options)
         self._offered = answer.config_options or []
         return str(answer.session_id)
+
+    async def _set_model(self, alias: str, model: str) -> None:
+        anew = await set_model(self._link.acp, alias, model, self._offered, self._link.client.choice)
+        if anew and quirks_of(self._spec.preset).reloads and self._servers:
+            self._link.client.replay = Replay(self._link.client.redaction)
+            if not await self._loaded(alias):
+                raise _wrong(f"The agent lost its context as it was set to the model {model!r}.")
 
     async def _set_mode(self, alias: str, mode: str) -> None:
         try:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from bridge.turn import FailureKind
 
@@ -19,6 +20,8 @@ class Lost(StrEnum):
     EMPTY = "empty"
     """It answers as if it were there, only with nothing in the answer and nothing replayed. Whose way is not known is
     taken for one of these too, since an agent that knows its context has something to say of it."""
+    SILENT = "silent"
+    """It answers as for any other, and does not know it once it is prompted: only what it replays tells."""
 
 
 class Spoils(StrEnum):
@@ -37,8 +40,12 @@ class Quirks:
     `busy` is what it says, in place of an answer, of a prompt that it has only put aside: it is wedged then. `errors`
     are beginnings of what it says, in place of an answer and without usage, of a turn that failed, beside those by
     which any agent does. `banner` is a chunk of text that is no part of an answer, where it belongs to no message.
-    `totals` says that it tells the tokens of its process so far as those of a turn. The patterns are regular
-    expressions.
+    These are regular expressions. `state` is where, in the metadata of what it tells of its session, it says how it
+    fares, and `broken` what it says there of a turn that has failed, whatever it then ends with. `totals` says that it
+    tells the tokens of its process so far as those of a turn. `admits` is the metadata that a context is opened with
+    where the agent has tools of the bridge: without it, it asks a person before each of them, which the bridge itself
+    allows or denies. `reloads` says that a model that is set takes its tool servers away, until its context is loaded
+    once more.
     """
 
     lost: Lost = Lost.EMPTY
@@ -47,6 +54,16 @@ class Quirks:
     errors: tuple[tuple[str, FailureKind], ...] = ()
     banner: str | None = None
     totals: bool = False
+    state: tuple[str, ...] = ()
+    broken: str | None = None
+    admits: Mapping[str, Any] = field(default_factory=dict)
+    reloads: bool = False
+
+    def breaks(self, meta: object) -> bool | None:
+        """Whether the turn has failed, where that is told."""
+        for name in self.state:
+            meta = meta.get(name) if isinstance(meta, dict) else None
+        return meta == self.broken if self.state and meta is not None else None
 
     def puts_aside(self, final: str) -> bool:
         return self.busy is not None and re.fullmatch(self.busy, final.strip()) is not None
@@ -100,7 +117,19 @@ PRESETS: Mapping[str, Preset] = {
             variables=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
             folder=("CLAUDE_CONFIG_DIR", ".claude"),
         ),
-        settings=("ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL", "CLAUDE_CODE_EXECUTABLE", "CLAUDE_CONFIG_DIR"),
+        settings=(
+            "ANTHROPIC_BASE_URL",
+            "ANTHROPIC_MODEL",
+            "API_TIMEOUT_MS",
+            "CLAUDE_CODE_EXECUTABLE",
+            "CLAUDE_CODE_MAX_RETRIES",
+            "CLAUDE_CONFIG_DIR",
+        ),
+        quirks=Quirks(
+            spoils=Spoils.NEVER,
+            banner=r"\*\*(?:Warning|Notice|Suggestion):\*\* .*",
+            admits={"claudeCode": {"options": {"allowedTools": ["mcp__tieline"]}}},
+        ),
         root="it does not let root skip its permissions; run the bridge as an ordinary user",
     ),
     "codex": Preset(
@@ -113,7 +142,13 @@ PRESETS: Mapping[str, Preset] = {
             folder=("CODEX_HOME", ".codex"),
         ),
         settings=("CODEX_HOME", "OPENAI_BASE_URL"),
-        quirks=Quirks(banner=r"(?:Config w|W)arning: .*\n\n"),
+        quirks=Quirks(
+            lost=Lost.SILENT,
+            spoils=Spoils.NEVER,
+            banner=r"(?:Config w|W)arning: .*\n\n",
+            state=("codex", "threadStatus", "type"),
+            broken="systemError",
+        ),
     ),
     "gemini": Preset(
         command=("gemini", "--acp"),
@@ -163,6 +198,7 @@ PRESETS: Mapping[str, Preset] = {
                 (r"max_tokens exceeds the provider's output cap", FailureKind.CONFIG),
             ),
             totals=True,
+            reloads=True,
         ),
     ),
     "opencode": Preset(

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from adapters.acp.agent import Link, death
 from adapters.acp.child import Child
 from adapters.acp.failures import failure, of_error, without_secrets
+from adapters.acp.models import Choice, option_in, values_of
 from adapters.acp.opening import CAPABILITIES
 from adapters.acp.spec import AgentSpec, Times, environment, secrets_in
 from adapters.acp.tail import Tail
@@ -66,7 +67,7 @@ async def probed(spec: AgentSpec, base: Mapping[str, str], *, cwd: str, times: T
             hello = await link.acp.initialize(acp.PROTOCOL_VERSION, client_capabilities=CAPABILITIES)
             told = _said(hello)
             opened = await link.acp.new_session(cwd=cwd, mcp_servers=[])
-            told = _with_choices(told, opened)
+            told = _with_choices(told, opened, link.client.choice)
     except TimeoutError:
         problem = failure(FailureKind.TIMEOUT, f"it was not ready within {times.start_s:g} s")
     except acp.RequestError as error:
@@ -100,17 +101,15 @@ def _said(hello: schema.InitializeResponse) -> Abilities:
     )
 
 
-def _with_choices(told: Abilities, opened: schema.NewSessionResponse) -> Abilities:
+def _with_choices(told: Abilities, opened: schema.NewSessionResponse, choice: Choice | None) -> Abilities:
     modes = opened.modes.available_modes if opened.modes is not None else []
-    models = next(
-        (one for one in opened.config_options or [] if one.category == "model" and one.type == "select"), None
-    )
-    values = [one for entry in models.options for one in getattr(entry, "options", [entry])] if models else []
+    option = option_in(opened.config_options or [])
+    models = values_of(option) if option is not None else choice.offered if choice is not None else ()
     return Abilities(
         **{
             **asdict(told),
             "modes": tuple(_short(mode.id) for mode in modes[:_SHOWN]),
-            "models": tuple(_short(one.value) for one in values[:_SHOWN]),
+            "models": tuple(map(_short, models[:_SHOWN])),
         }
     )
 

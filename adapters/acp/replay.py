@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from adapters.acp.tools import name_of, reads_only
+from adapters.acp.tools import name_of, reads
 from bridge.history import Called, History, digest
 from bridge.redaction import Redaction
 from bridge.results import NAME_CHARS
@@ -79,7 +79,7 @@ class Replay:
 
     def _call(self, update: "ToolCallStart | ToolCallProgress") -> None:
         """What a call says of itself later may only make it count for more."""
-        name, reading = self._redaction.shown(name_of(update), NAME_CHARS), reads_only(name_of(update), update.kind)
+        name, reading = self._redaction.shown(name_of(update), NAME_CHARS), reads(update)
         earlier = self._calls.get(update.tool_call_id)
         if earlier is None:
             self._calls[update.tool_call_id] = Called(name, reading)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from adapters.acp.tools import call_of, name_of, reads_only, result_of
+from adapters.acp.tools import call_of, name_of, reads, result_of
 from bridge.ports.runtime import Compressed, Event, Listener, Text, Thought, ToolBegun, ToolEnded
 from bridge.question import Answer, Asked, Question
 from bridge.redaction import SHAPES, Redaction
@@ -37,6 +37,8 @@ MOST_UNTOLD = 2**20
 """How many characters of text may wait to be told: who listens that slowly misses some."""
 MOST_CALLS = 5_000
 """How many tool calls of one prompt are told."""
+MOST_REMARKED = 4_000
+"""How many characters of a chunk that belongs to no message are kept."""
 MOST_ASKED = 16
 """How many questions wait at a time; what is asked beyond them is answered at once."""
 
@@ -66,7 +68,8 @@ class Run:
     """Updates are taken as they come and told to the listener one after the other, at its own speed.
 
     `answered` is set once the agent has ended the prompt, in whatever way. What it `announces` in chunks that belong to
-    no message is no part of its answer.
+    no message is no part of its answer. `broken` is set where it says that the turn has failed, and `remark` is what it
+    has said last in a chunk that belongs to no message.
     """
 
     def __init__(
@@ -80,6 +83,8 @@ class Run:
         self._redaction = redaction
         self._asked = 0
         self.cancelled = False
+        self.broken = False
+        self.remark = ""
         self.answered = asyncio.Event()
         self._over = False
         self._heard = False
@@ -110,7 +115,10 @@ class Run:
         if self._over:
             return
         if update.session_update == "agent_message_chunk":
-            banner = update.message_id is None and self._announces(getattr(update.content, "text", ""))
+            text = getattr(update.content, "text", "") if update.message_id is None else ""
+            banner = bool(text) and self._announces(text)
+            if text and not banner:
+                self.remark = text[:MOST_REMARKED].strip()
             self._say(update.content, Thought if banner else Text)
         elif update.session_update == "agent_thought_chunk":
             self._say(update.content, Thought)
@@ -216,8 +224,7 @@ class Run:
         call.title = self._shown(update.title, TITLE_CHARS) or call.title
         call.arguments = self._shown(update.raw_input, DATA_CHARS) or call.arguments
         if begins:
-            reading = reads_only(name_of(update), update.kind)
-            self._tell(ToolBegun(ident, call.name, reading, call.title, call.arguments))
+            self._tell(ToolBegun(ident, call.name, reads(update), call.title, call.arguments))
         if update.status in ("completed", "failed") and not call.ended:
             call.ended = True
             ok, result = update.status == "completed", self._shown(result_of(update), DATA_CHARS)

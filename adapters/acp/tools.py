@@ -31,12 +31,28 @@ def reads_only(name: str, kind: str | None) -> bool:
     return name in _NAMES and kind not in _CHANGING
 
 
+def reads(update: "ToolCallStart | ToolCallProgress") -> bool:
+    """Whether it is a call of one of the bridge's tools that only read."""
+    # Codex takes each call of a tool server for one that executes something.
+    return reads_only(name_of(update), None if _server_and_tool(update) else update.kind)
+
+
 def name_of(update: "ToolCallStart | ToolCallProgress") -> str:
-    """The tool's own name where the agent gives it in its metadata, else the title."""
+    """The tool's own name where the agent gives it as data, else the title."""
+    if known := _server_and_tool(update):
+        return known
     for meta in (update.field_meta or {}).values():
         if isinstance(meta, dict) and isinstance(meta.get("toolName"), str):
             return str(meta["toolName"])
     return update.title or update.tool_call_id
+
+
+def _server_and_tool(update: "ToolCallStart | ToolCallProgress") -> str | None:
+    """As Codex tells of a call of a tool server."""
+    told = update.raw_input if (update.field_meta or {}).get("is_mcp_tool_call") is True else None
+    if not isinstance(told, dict) or not isinstance(told.get("server"), str) or not isinstance(told.get("tool"), str):
+        return None
+    return f"{told['server']}.{told['tool']}"
 
 
 def call_of(update: "ToolCallStart | ToolCallProgress") -> str:

@@ -173,4 +173,8 @@ class JoinBody(Body):
 
 
 class EventBody(Body):
+    """`client` and `cwd` as in `JoinBody`, of an agent that shares its process with others: it joins by its events."""
+
+    client: Annotated[Text, Field(min_length=1, max_length=200)] | None = None
+    cwd: Annotated[Text, Field(max_length=4096)] = ""
     event: Literal["start", "prompt", "woken", "tool", "stop", "stop-again", "idle", "end"]

@@ -16,7 +16,7 @@ class PairBody(Body):
 @router.get("/gateways")
 async def gateways(exchange: ExchangeOf, by: CallerOf) -> GatewaysShown:
     """The gateways that are paired, without their tokens."""
-    return GatewaysShown(gateways=[GatewayShown.of(one) for one in await exchange.gateways.every(by)])
+    return GatewaysShown(gateways=[GatewayShown.model_validate(one) for one in await exchange.gateways.every(by)])
 
 
 @router.post("/gateways")
@@ -27,4 +27,4 @@ async def pair(exchange: ExchangeOf, by: CallerOf, body: PairBody) -> PairedShow
 
 @router.post("/gateways/{name}/remove")
 async def remove(exchange: ExchangeOf, by: CallerOf, name: str) -> GatewayShown:
-    return GatewayShown.of(await exchange.gateways.remove(by, name))
+    return GatewayShown.model_validate(await exchange.gateways.remove(by, name))

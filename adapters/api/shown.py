@@ -7,7 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from bridge.audit import Act
 from bridge.decision import Verdict
 from bridge.trace import Step
-from bridge.views import GatewayView, Mail, rfc3339
+from bridge.views import Mail, rfc3339
 
 Time = Annotated[str, BeforeValidator(lambda seconds: seconds if seconds is None else rfc3339(seconds))]
 
@@ -176,6 +176,7 @@ class StatusShown(Shown):
     paused_by: str | None
     file: str
     outdated: int
+    gateways: list["GatewayShown"]
     nodes: list[Any] = []
 
 
@@ -297,17 +298,14 @@ class PairedShown(Shown):
 
 class GatewayShown(Shown):
     name: str
-    paired_at: str
+    paired_at: Time
     paired_by: str
-    seen_at: str | None
+    seen_at: Time | None
     linked: bool
     sessions: int
-
-    @classmethod
-    def of(cls, view: GatewayView) -> "GatewayShown":
-        seen = rfc3339(view.seen_at) if view.seen_at is not None else None
-        at, by = rfc3339(view.paired_at), view.paired_by
-        return cls(name=view.name, paired_at=at, paired_by=by, seen_at=seen, linked=view.linked, sessions=view.sessions)
+    software: str | None
+    trouble: str | None
+    advice: list[str]
 
 
 class GatewaysShown(Shown):
@@ -326,7 +324,7 @@ class ErrorShown(Shown):
 
 
 class JoinedShown(Shown):
-    session: str
+    session: str | None = Field(description="None for a tool server of several agents, until one of them calls.")
     token: str
 
 

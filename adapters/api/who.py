@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from adapters.api.ancestry import thread_of
 from adapters.api.exchange import Exchange
 from adapters.api.processes import Lineage, Peer, lineage
 from bridge.caller import Caller, Descent
@@ -62,8 +63,10 @@ async def caller(exchange: Exchange, channel: Channel) -> Caller:
             remedy="Stay until the answer is there.",
         )
         raise await _turned_away(exchange, channel, None, refused)
+    below = exchange.below_host(process.pids)
+    told = await asyncio.to_thread(thread_of, below) if below is not None else None
     try:
-        session = exchange.agent_session(process.pids, channel.thread)
+        session = exchange.agent_session(process.pids, told or channel.thread)
     except Refused as ambiguous:
         raise await _turned_away(exchange, channel, None, ambiguous) from None
     if session is not None:

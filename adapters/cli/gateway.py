@@ -22,6 +22,7 @@ def _pair(bridge: Connection, options: argparse.Namespace) -> int:
     note("This is its token, which is shown this once: put it where the gateway reads it, and nowhere else.")
     if paired["waits_for"]:
         note(f"It opens nothing until an operator accepts it at {paired['waits_for'][0]}.")
+    note("Then start the gateway again; tieline doctor tells how its link is.")
     return exits.OK
 
 
@@ -31,8 +32,17 @@ def _list(bridge: Connection, options: argparse.Namespace) -> int:
         for one in found:
             record(one)
         return exits.OK
-    rows = [[one["name"], "yes" if one["linked"] else "no", str(one["sessions"]), one["paired_at"]] for one in found]
-    columns([["GATEWAY", "LINKED", "SESSIONS", "PAIRED"], *rows])
+    rows = [
+        [
+            one["name"],
+            "yes" if one["linked"] else "no",
+            str(one["sessions"]),
+            one["paired_at"],
+            one["seen_at"] or "never",
+        ]
+        for one in found
+    ]
+    columns([["GATEWAY", "LINKED", "SESSIONS", "PAIRED", "SEEN"], *rows])
     return exits.OK
 
 

@@ -45,7 +45,12 @@ def status(found: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("sessions", f"{found['sessions']}" + _outdated(found.get("outdated", 0))),
         ("turns", f"{found['turns']} running"),
         ("queued", f"{found['queued']}" + ("" if waiting is None else f", the oldest for {lasted(waiting)}")),
+        *((("gateway", _gateway(one))) for one in found.get("gateways", ())),
     ]
+
+
+def _gateway(one: Mapping[str, Any]) -> str:
+    return f"{one['name']} is " + ("linked" if one["linked"] else "not linked: tieline doctor")
 
 
 def _outdated(count: int) -> str:

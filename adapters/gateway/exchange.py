@@ -1,9 +1,10 @@
 """What the link asks of the core."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol
 
 from bridge.errors import Refused
+from bridge.gateway import Standing
 from bridge.ids import MessageId, Place, SessionId, TurnId
 from bridge.ports.chat import Chat
 from bridge.turn import Failure
@@ -23,9 +24,11 @@ class Begun(Protocol):
 class Gateways(Protocol):
     """Every method raises `Refused` for what it does not admit."""
 
-    def attach(self, linked: Callable[[str], bool], dropped: Callable[[str], None]) -> None: ...
+    def attach(self, standing: Callable[[str], Standing], dropped: Callable[[str], None]) -> None: ...
 
     async def admitted(self, token: str) -> str | None: ...
+
+    async def seen(self, name: str) -> None: ...
 
     async def turned_away(self, wish: str, refused: Refused) -> None: ...
 
@@ -52,9 +55,6 @@ class Exchange(Protocol):
 
     def join(self, chat: Chat) -> None: ...
 
-
-CallTool = Callable[[SessionId, TurnId, str, Mapping[str, Any]], Awaitable[tuple[bool, Mapping[str, Any]]]]
-"""Calls a tool of the bridge in a turn of a session: whether it did what was asked, and what it gave or why not."""
 
 FailureOf = Callable[[str, float], Failure | None]
 """The failure that a final text tells of at that time; None where it is an answer."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 PROTOCOL = 1
-MOST_BYTES = 1024 * 1024
+MOST_BYTES = 4 * 1024 * 1024
 """Of one line, in both directions."""
 
 Frame = dict[str, Any]
@@ -39,6 +39,14 @@ def text(frame: Mapping[str, Any], name: str, *, most: int = 400) -> str:
 
 def maybe(frame: Mapping[str, Any], name: str, *, most: int = 400) -> str | None:
     return text(frame, name, most=most) if frame.get(name) not in (None, "") else None
+
+
+def texts(frame: Mapping[str, Any], name: str, *, most: int = 400) -> tuple[str, ...]:
+    """A field that may be a list of up to ten texts."""
+    value = frame.get(name) or []
+    if not isinstance(value, list) or len(value) > 10:
+        raise BadFrame(f"{frame.get('type')}: {name} must be a list of at most 10 texts")
+    return tuple(text({"type": frame.get("type"), name: one}, name, most=most) for one in value)
 
 
 def number(frame: Mapping[str, Any], name: str) -> int:

@@ -9,19 +9,18 @@ import asyncio
 import logging
 from collections.abc import Iterator
 
-from adapters.gateway.frames import Frame, flag, maybe, number, text
-from adapters.gateway.job import Job, Seat, cancelled, lost, unbegun
+from adapters.gateway.frames import Frame, flag, number, text
+from adapters.gateway.job import PERSON_FIRST, Job, Seat, cancelled, lost, unbegun
 from adapters.gateway.link import Link
+from bridge.gateway import Standing
 from bridge.ids import SessionId, TurnId
 from bridge.ports.runtime import Prompt, Result, ToolBegun, ToolEnded
-from bridge.turn import Failure, FailureKind, Process
+from bridge.turn import Process
 
 log = logging.getLogger(__name__)
 
-_FINAL_CHARS = 400_000
 _READING = frozenset({"peer_receive", "peer_sessions"})
 _NATIVE_RETURN_S = 30.0
-_PERSON_FIRST = "a person was first at the gateway; it waits"
 _GONE = "the gateway went away before it had begun with it"
 
 
@@ -35,8 +34,19 @@ class Hub:
         self._jobs: dict[TurnId, Job] = {}
         self._timers: dict[Job, asyncio.TimerHandle] = {}
         self._came: dict[str, asyncio.Event] = {}
+        self._troubles: dict[str, str] = {}
 
     # Links
+
+    def standing(self, name: str) -> Standing:
+        link = self.link(name)
+        if link is None:
+            return Standing(trouble=self._troubles.get(name))
+        return Standing(link.ready, link.software, advice=link.advice)
+
+    def troubled(self, name: str, why: str) -> None:
+        """Why it cannot be linked, as far as is known, until it is."""
+        self._troubles[name] = why
 
     def link(self, name: str) -> Link | None:
         link = self._links.get(name)
@@ -57,6 +67,7 @@ class Hub:
 
     def join(self, link: Link) -> None:
         self._links[link.name] = link
+        self._troubles.pop(link.name, None)
 
     def begin(self, link: Link) -> list[TurnId]:
         """The gateway has told of all that it has: it is asked how what was left with it stands. Returns what it is
@@ -75,17 +86,18 @@ class Hub:
         self._came.setdefault(link.name, asyncio.Event()).set()
         return asked
 
-    def leave(self, link: Link) -> None:
+    def leave(self, link: Link) -> bool:
         """A link has ended. Where it was read to its end, the gateway has begun nothing but what it told; one that was
-        cut had more to say, perhaps."""
+        cut had more to say, perhaps. False where another one has taken its place already."""
         if self._links.get(link.name) is not link:
-            return
+            return False
         del self._links[link.name]
         for job in self._of(link.name):
             if job.own is None and not job.started and not link.cut:
                 job.end(unbegun(_GONE))
             else:
                 self._await_return(job)
+        return True
 
     def drop(self, name: str) -> None:
         """Whoever is linked under that name may not be any more."""
@@ -113,6 +125,9 @@ class Hub:
     def seat_of(self, gateway: str, key: str) -> Seat | None:
         return next((one for one in self._seats.values() if (one.gateway, one.key) == (gateway, key)), None)
 
+    def seats(self, gateway: str) -> int:
+        return sum(seat.gateway == gateway for seat in self._seats.values())
+
     def sit(self, seat: Seat) -> None:
         earlier = self._seats.get(seat.session)
         if earlier is not None:
@@ -130,7 +145,7 @@ class Hub:
         if seat is None or link is None or not link.ready:
             return "the gateway is away"
         if seat.begun:
-            return _PERSON_FIRST
+            return PERSON_FIRST
         assert job.turn is not None
         if not link.send("work", key=seat.key, turn=job.turn, epoch=job.epoch, notice=prompt.notice):
             return "the gateway is away"
@@ -216,7 +231,7 @@ class Hub:
             case "tool":
                 await self._tool(job, frame)
             case "withdrawn":
-                job.end(cancelled() if job.cancelling else unbegun(_PERSON_FIRST))
+                job.end(cancelled() if job.cancelling else unbegun(PERSON_FIRST))
             case "unknown":
                 known = "the gateway does not know any more how far it came"
                 job.end(lost(known) if job.started else unbegun(_GONE))
@@ -267,21 +282,3 @@ class Hub:
         for seat in self._seats.values():
             if seat.gateway == gateway:
                 yield from list(seat.begun)
-
-
-def result_of(frame: Frame, job: Job | None, failure: Failure | None) -> Result:
-    """How a gateway says that a turn has ended. `failure` is what the final text tells of, where it is no answer."""
-    outcome = text(frame, "outcome")
-    if outcome == "completed":
-        return Result(maybe(frame, "text", most=_FINAL_CHARS) or "", "end_turn", failure)
-    if outcome == "interrupted":
-        began_tools = flag(frame, "tools") or (job is not None and job.tools)
-        stopped = flag(frame, "stopped") or (job is not None and job.own is not None)
-        return cancelled() if stopped or began_tools else unbegun(_PERSON_FIRST)
-    if outcome == "failed":
-        detail = maybe(frame, "detail", most=4_000) or "the gateway says no more"
-        kind = frame.get("kind")
-        known = FailureKind(kind) if kind in {each.value for each in FailureKind} else FailureKind.CRASH
-        temporary = known in (FailureKind.RATE_LIMIT, FailureKind.CAPACITY, FailureKind.TIMEOUT, FailureKind.CRASH)
-        return Result("", "failed", Failure(known, detail, retryable=temporary))
-    return lost(maybe(frame, "detail", most=4_000) or "the gateway had ended in the middle of the turn")

@@ -4,9 +4,14 @@ import asyncio
 from collections import deque
 from dataclasses import dataclass, field
 
+from adapters.gateway.frames import Frame, flag, text
 from bridge.ids import Place, SessionId, TurnId
 from bridge.ports.runtime import Listener, Result
 from bridge.turn import Failure, FailureKind
+from bridge.wording import short
+
+_DETAIL_CHARS = 4_000
+PERSON_FIRST = "a person was first at the gateway; it waits"
 
 
 @dataclass(eq=False)
@@ -56,3 +61,22 @@ def cancelled() -> Result:
 
 def lost(why: str) -> Result:
     return Result("", "lost", Failure(FailureKind.CRASH, why), unsure=True)
+
+
+def result_of(frame: Frame, job: Job | None, failure: Failure | None) -> Result:
+    """How a gateway says that a turn has ended. `failure` is what the final text tells of, where it is no answer. It
+    would say the same again and again: however long its texts are, they break nothing."""
+    outcome, final = text(frame, "outcome"), frame.get("text")
+    detail = short(str(frame.get("detail") or ""), _DETAIL_CHARS)
+    if outcome == "completed":
+        return Result(final if isinstance(final, str) else "", "end_turn", failure)
+    if outcome == "interrupted":
+        began_tools = flag(frame, "tools") or (job is not None and job.tools)
+        stopped = flag(frame, "stopped") or (job is not None and job.own is not None)
+        return cancelled() if stopped or began_tools else unbegun(PERSON_FIRST)
+    if outcome == "failed":
+        kind = frame.get("kind")
+        known = FailureKind(kind) if kind in {each.value for each in FailureKind} else FailureKind.CRASH
+        temporary = known in (FailureKind.RATE_LIMIT, FailureKind.CAPACITY, FailureKind.TIMEOUT, FailureKind.CRASH)
+        return Result("", "failed", Failure(known, detail or "the gateway says no more", retryable=temporary))
+    return lost(detail or "the gateway had ended in the middle of the turn")

@@ -5,29 +5,39 @@ import logging
 from typing import Any
 
 from adapters.gateway.frames import MOST_BYTES, BadFrame, Frame, read, written
+from bridge.ports.clock import Clock
 from bridge.turn import Process
 
 log = logging.getLogger(__name__)
 
 BEAT_S = 10.0
 SILENT_S = 35.0
-_BEHIND_BYTES = 8 * MOST_BYTES
+_BEHIND_BYTES = 2 * MOST_BYTES
 """So much may wait for a gateway that reads too slowly."""
+_TOO_LONG = f"a line is longer than {MOST_BYTES} bytes"
 
 
 class Link:
     """`process` is who has connected, where the kernel tells."""
 
     def __init__(
-        self, name: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, process: Process | None = None
+        self,
+        name: str,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        clock: Clock,
+        process: Process | None = None,
     ) -> None:
         self.name = name
         self.process = process
+        self.software: str | None = None
+        self.advice: tuple[str, ...] = ()
         self.ready = False
         """Set once the gateway has told of all that it has, so that work may come."""
         self._reader = reader
         self._writer = writer
-        self._heard = asyncio.get_running_loop().time()
+        self._clock = clock
+        self._heard = clock.now()
         self.closed = False
         self.cut = False
         """Whether what the gateway had still to say may be lost, for it was not read to its end."""
@@ -48,20 +58,22 @@ class Link:
         try:
             line = await self._reader.readline()
         except ValueError:
-            raise BadFrame(f"a line is longer than {MOST_BYTES} bytes") from None
+            raise BadFrame(_TOO_LONG) from None
         except OSError:
             self.cut = True
             return None
         if not line.endswith(b"\n"):
             return None
-        self._heard = asyncio.get_running_loop().time()
+        if len(line) > MOST_BYTES:
+            raise BadFrame(_TOO_LONG)
+        self._heard = self._clock.now()
         return read(line)
 
     async def watch(self) -> None:
         """Pings the gateway, and cuts the link once nothing has come of it for too long."""
         while not self.closed:
-            await asyncio.sleep(BEAT_S)
-            silent = asyncio.get_running_loop().time() - self._heard
+            await self._clock.sleep(BEAT_S)
+            silent = self._clock.now() - self._heard
             if silent > SILENT_S:
                 log.warning("the gateway %s has been silent for %.0f s, and its link is cut", self.name, silent)
                 self.close()

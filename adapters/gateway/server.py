@@ -2,117 +2,159 @@
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from adapters import sockets
+from adapters.gateway.calls import Calls, CallTool
 from adapters.gateway.chat import GatewayChat
-from adapters.gateway.exchange import CallTool, Exchange, FailureOf
-from adapters.gateway.frames import PROTOCOL, BadFrame, Frame, maybe, number, text, written
-from adapters.gateway.hub import Hub, result_of
-from adapters.gateway.job import Job, Seat
+from adapters.gateway.exchange import Exchange, FailureOf
+from adapters.gateway.frames import PROTOCOL, BadFrame, Frame, maybe, number, text, texts, written
+from adapters.gateway.hub import Hub
+from adapters.gateway.job import Job, Seat, result_of
 from adapters.gateway.link import BEAT_S, Link
 from adapters.process import birth_of
 from bridge.errors import Code, Refused
 from bridge.gateway import place_of
+from bridge.ports.clock import Clock
 from bridge.turn import Process
+from bridge.wording import one_line
 
 log = logging.getLogger(__name__)
 
 _HELLO_S = 10.0
-_CAUSE_S = 3.0
 _TITLE_CHARS = 1_000
-_CALLS_KEPT = 256
+_BEGUN_MOST = 16
+"""So many turns of a session's people may wait for the bridge to take them in."""
+_SESSIONS_MOST = 1_000
+_SEE = "See gateway-link.md."
+
+Aside = Callable[[Coroutine[Any, Any, None]], object]
+"""Begins what the next frame need not wait for."""
 
 
 class GatewayServer:
-    """`now` is the time of the clock that posts and failures are dated by."""
-
     def __init__(
         self,
         hub: Hub,
         exchange: Exchange,
         call: CallTool,
         failure_of: FailureOf,
-        now: Callable[[], float],
+        clock: Clock,
         version: str,
     ) -> None:
         self._hub = hub
         self._exchange = exchange
-        self._call = call
+        self._calls = Calls(hub, call)
         self._failure_of = failure_of
-        self._now = now
+        self._clock = clock
         self._version = version
         self._chats: dict[str, GatewayChat] = {}
-        self._answers: OrderedDict[tuple[str, str], asyncio.Task[Frame]] = OrderedDict()
-        exchange.gateways.attach(hub.linked, hub.drop)
+        exchange.gateways.attach(hub.standing, hub.drop)
 
     async def open(self) -> None:
         """Knows the places of all that are paired, so that what is to be shown there waits for them."""
         for name in await self._exchange.gateways.paired():
             self._chat(name)
 
-    def processes(self) -> list[int]:
-        """The gateways that are linked, by pid: what comes of them is no person."""
-        return [process.pid for process in self._hub.processes()]
-
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: str) -> None:
         """Serves one connection until it ends."""
-        name = await self._exchange.gateways.admitted(token)
-        if name is None:
-            refused = Refused(
-                Code.NOT_PERMITTED,
-                "the token of this link is unknown, or not accepted yet, or was revoked",
-                remedy="An operator pairs a gateway with: tieline gateway pair NAME",
-            )
-            await self._exchange.gateways.turned_away("link a gateway", refused)
-            _refuse(writer, refused)
-            return
-        process = _process(writer)
-        rival = self._hub.link(name)
-        if rival is not None and _lives_elsewhere(rival.process, process):
-            _refuse(writer, Refused(Code.BUSY, f"another process is linked as {name}"))
-            return
-        if rival is not None:
-            rival.close()
-            self._hub.leave(rival)
-        link = Link(name, reader, writer, process)
         try:
-            await self._serve(link)
-        except BadFrame as bad:
-            log.warning("the gateway %s breaks the protocol, and its link is cut: %s", name, bad)
-            link.send("refused", code=Code.INVALID_REQUEST.value, reason=str(bad), remedy="See gateway-link.md.")
-        finally:
-            log.info("the link of the gateway %s has ended", name)
-            self._hub.leave(link)
-            self._chat(name).gone()
-            link.close()
-
-    async def _serve(self, link: Link) -> None:
-        async with asyncio.timeout(_HELLO_S):
-            hello = await link.receive()
-        if hello is None:
+            name = await self._admitted(token)
+        except Refused as refused:
+            writer.write(written("refused", **_told(refused)))
             return
-        if hello["type"] != "hello" or number(hello, "protocol") != PROTOCOL:
-            raise BadFrame(f"a link begins with hello of protocol {PROTOCOL}")
-        log.info("the gateway %s is linked: %s", link.name, maybe(hello, "software", most=200) or "no name")
+        link = Link(name, reader, writer, self._clock, _process(writer))
+        try:
+            await self._greeted(link)
+            self._make_room(link)
+            self._hub.join(link)
+            # Only what is linked is cut off once it is paired no more.
+            await self._admitted(token)
+            await self._linked(link)
+        except BadFrame as bad:
+            self._turn_away(link, Refused(Code.INVALID_REQUEST, f"it breaks the protocol: {bad}", remedy=_SEE))
+        except Refused as refused:
+            self._turn_away(link, refused)
+        finally:
+            self._left(link)
+        await self._exchange.gateways.seen(name)
+
+    async def _admitted(self, token: str) -> str:
+        name = await self._exchange.gateways.admitted(token)
+        if name is not None:
+            return name
+        refused = Refused(
+            Code.NOT_PERMITTED,
+            "the token of this link is unknown, or not accepted yet, or was revoked",
+            remedy="An operator pairs a gateway with: tieline gateway pair NAME",
+        )
+        await self._exchange.gateways.turned_away("link a gateway", refused)
+        raise refused
+
+    def _make_room(self, link: Link) -> None:
+        """Its own link of before gives way; that of another process does not, while this lives."""
+        rival = self._hub.link(link.name)
+        if rival is not None and _lives_elsewhere(rival.process, link.process):
+            raise Refused(Code.BUSY, f"another process is linked as {link.name}", remedy="Let one of them end.")
+        if rival is not None:
+            self._left(rival)
+
+    async def _greeted(self, link: Link) -> None:
+        try:
+            async with asyncio.timeout(_HELLO_S):
+                hello = await link.receive()
+        except TimeoutError:
+            hello = None
+        if hello is None or hello["type"] != "hello":
+            raise BadFrame("a link begins with hello")
+        link.software = one_line(maybe(hello, "software", most=200) or "") or None
+        link.advice = tuple(one_line(one) for one in texts(hello, "advice"))
+        spoken = number(hello, "protocol")
+        if spoken != PROTOCOL:
+            reason = f"it speaks the protocol {spoken}, and this bridge {PROTOCOL}"
+            raise Refused(Code.INVALID_REQUEST, reason, remedy="Bring the older of them up to date.")
+        if unfit := maybe(hello, "unfit", most=1_000):
+            remedy = "Install what fits; the gateway tries again by itself."
+            raise Refused(Code.INVALID_REQUEST, one_line(unfit), remedy=remedy)
+
+    async def _linked(self, link: Link) -> None:
+        log.info("the gateway %s is linked: %s", link.name, link.software or "no name")
+        await self._exchange.gateways.seen(link.name)
         self._chat(link.name)
-        self._hub.join(link)
         link.send("welcome", protocol=PROTOCOL, name=link.name, version=self._version, beat_s=BEAT_S)
         async with asyncio.TaskGroup() as tasks:
-            beside = [tasks.create_task(link.watch())]
+            watch = tasks.create_task(link.watch())
+            try:
+                bad = await self._heard_all(link, lambda work: tasks.create_task(_logged(work)))
+            finally:
+                watch.cancel()
+        if bad is not None:
+            raise bad
 
-            def aside(work: Coroutine[Any, Any, None]) -> None:
-                beside.append(tasks.create_task(_guarded(work)))
-                beside[:] = [task for task in beside if not task.done()]
-
+    async def _heard_all(self, link: Link, aside: Aside) -> BadFrame | None:
+        """Until the link ends. What breaks the protocol is returned, for a group of tasks would wrap it up."""
+        try:
             while (frame := await link.receive()) is not None:
                 await self._heard(link, frame, aside)
-            for task in beside:
-                task.cancel()
+                await asyncio.sleep(0)  # Of what has come at once, each is read without a wait.
+        except BadFrame as bad:
+            return bad
+        return None
 
-    async def _heard(self, link: Link, frame: Frame, aside: Callable[[Coroutine[Any, Any, None]], None]) -> None:
+    def _turn_away(self, link: Link, refused: Refused) -> None:
+        log.warning("the gateway %s is turned away: %s", link.name, refused.reason)
+        if self._hub.link(link.name) in (None, link):
+            self._hub.troubled(link.name, refused.reason)
+        link.send("refused", **_told(refused))
+
+    def _left(self, link: Link) -> None:
+        link.close()
+        if self._hub.leave(link):
+            log.info("the link of the gateway %s has ended", link.name)
+            self._chat(link.name).gone()
+
+    async def _heard(self, link: Link, frame: Frame, aside: Aside) -> None:
         match frame["type"]:
             case "ping":
                 link.send("pong")
@@ -125,7 +167,9 @@ class GatewayServer:
                     await self._exchange.gateways.returned(turn)
                 await self._exchange.gateways.hint(link.name)
             case "gone" | "reset":
-                aside(self._changed(link, frame))
+                seat = self._seat(link, frame)
+                if seat is not None:
+                    aside(self._changed(seat, gone=frame["type"] == "gone"))
             case "turn_begun":
                 await self._begun(link, frame)
             case "finished" | "turn_ended":
@@ -135,7 +179,7 @@ class GatewayServer:
             case "posted" | "not_posted":
                 self._chat(link.name).told(frame)
             case "call":
-                aside(self._called(link, frame))
+                self._calls.begin(link, frame)
             case other:
                 raise BadFrame(f"there is no frame {other[:40]!r}")
 
@@ -143,28 +187,29 @@ class GatewayServer:
         key, title = text(frame, "key", most=200), text(frame, "title", most=_TITLE_CHARS)
         alias = maybe(frame, "alias", most=200)
         try:
+            if self._hub.seat_of(link.name, key) is None and self._hub.seats(link.name) >= _SESSIONS_MOST:
+                raise Refused(Code.TOO_LARGE, f"a gateway has at most {_SESSIONS_MOST} sessions")
             session = await self._exchange.gateways.register(link.name, key, title, alias)
         except Refused as refused:
-            link.send("unregistered", key=key, code=refused.code.value, reason=refused.reason, remedy=refused.remedy)
+            link.send("unregistered", key=key, **_told(refused))
             return
         self._hub.sit(Seat(link.name, key, session, place_of(link.name, key), alias or key))
         link.send("registered", key=key, session=session)
 
-    async def _changed(self, link: Link, frame: Frame) -> None:
-        seat = self._seat(link, frame)
-        if seat is None:
-            return
-        if frame["type"] == "reset":
+    async def _changed(self, seat: Seat, *, gone: bool) -> None:
+        if not gone:
             await self._exchange.gateways.reset(seat.session)
-        else:
-            self._hub.unseat(seat)
-            await self._exchange.gateways.close(seat.session, "session_closed: its gateway has it no more")
+            return
+        self._hub.unseat(seat)
+        await self._exchange.gateways.close(seat.session, "session_closed: its gateway has it no more")
 
     async def _begun(self, link: Link, frame: Frame) -> None:
         """People of a session have begun a turn there, or the gateway tells again of one that runs."""
         seat, own = self._seat(link, frame), text(frame, "turn")
         if seat is None or self._hub.goes_on(link.name, own, None):
             return
+        if len(seat.begun) >= _BEGUN_MOST:
+            raise BadFrame("a session has one turn at a time")
         job = Job(seat.session, link.name, own=own)
         self._hub.began(job)
         begun = await self._exchange.gateways.begun(seat.session, seat.place, own, maybe(frame, "person", most=100))
@@ -179,65 +224,32 @@ class GatewayServer:
         name = text(frame, "turn")
         job = self._hub.job_called(link.name, name)
         final = frame.get("text")
-        failure = self._failure_of(final, self._now()) if isinstance(final, str) else None
+        failure = self._failure_of(final, self._clock.now()) if isinstance(final, str) else None
         result = result_of(frame, job, failure)
         if job is not None and frame.get("stopped") is True:
             # Stored before its end is, so that nothing begins in between.
             await self._exchange.gateways.stopped(job.session)
         self._hub.finished(link, frame, result)
 
-    async def _called(self, link: Link, frame: Frame) -> None:
-        """A tool is called in a turn. The same call told again, after its answer was lost, has the same answer."""
-        ident = text(frame, "id")
-        known = self._answers.get((link.name, ident))
-        if known is None:
-            known = asyncio.ensure_future(self._answer(link.name, frame))
-            self._answers[link.name, ident] = known
-            while len(self._answers) > _CALLS_KEPT:
-                self._answers.popitem(last=False)
-        link.send("result", id=ident, **await asyncio.shield(known))
-
-    async def _answer(self, gateway: str, frame: Frame) -> Frame:
-        tool, turn = text(frame, "tool", most=100), text(frame, "turn")
-        arguments = frame.get("arguments") or {}
-        job = self._hub.job_called(gateway, turn)
-        try:
-            if not isinstance(arguments, dict):
-                raise Refused(Code.INVALID_REQUEST, "the arguments of a tool are an object")
-            if job is None or job.over.done():
-                raise Refused(Code.STALE_EPOCH, "the turn that calls is over, or is not known here")
-            async with asyncio.timeout(_CAUSE_S):
-                await job.entered.wait()
-            assert job.turn is not None
-            ok, value = await self._call(job.session, job.turn, tool, arguments)
-        except TimeoutError:
-            ok, value = False, {"error": Refused(Code.UNAVAILABLE, "the turn has not come to the bridge").as_json()}
-        except Refused as refused:
-            ok, value = False, {"error": refused.as_json()}
-        return {"ok": ok, "value": dict(value)}
-
     def _seat(self, link: Link, frame: Frame) -> Seat | None:
         return self._hub.seat_of(link.name, text(frame, "key", most=200))
 
     def _chat(self, name: str) -> GatewayChat:
         if name not in self._chats:
-            self._chats[name] = GatewayChat(name, self._hub, self._now)
+            self._chats[name] = GatewayChat(name, self._hub, self._clock.now)
             self._exchange.join(self._chats[name])
         return self._chats[name]
 
 
-async def _guarded(work: Coroutine[Any, Any, None]) -> None:
+async def _logged(work: Coroutine[Any, Any, None]) -> None:
     try:
         await work
-    except BadFrame as bad:
-        log.warning("a gateway breaks the protocol: %s", bad)
     except Refused as refused:
         log.warning("what a gateway told could not be done: %s", refused.reason)
 
 
-def _refuse(writer: asyncio.StreamWriter, refused: Refused) -> None:
-    told = {"code": refused.code.value, "reason": refused.reason, "remedy": refused.remedy}
-    writer.write(written("refused", **told))
+def _told(refused: Refused) -> Frame:
+    return {"code": refused.code.value, "reason": refused.reason, "remedy": refused.remedy}
 
 
 def _process(writer: asyncio.StreamWriter) -> Process | None:

@@ -22,7 +22,7 @@ def install(ground: Ground) -> list[str]:
     if _server(ground) is not None and not _is_ours(_server(ground)):
         raise taken_name(config, _wanted(ground))
     ground.keep(AGENT, hooks, config)
-    merge(ground, hooks, hooks_of(ground, AGENT, _EVENTS, 10), AGENT)
+    merge(ground, hooks, hooks_of(ground, AGENT, _EVENTS, 10, farewell=3), AGENT)
     if _server(ground) != _wanted(ground):
         variables = [word for name, value in ground.variables.items() for word in ("--env", f"{name}={value}")]
         ground.run("codex", "mcp", "add", "tieline", *variables, "--", *ground.tieline, "mcp", "--agent", AGENT)

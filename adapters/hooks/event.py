@@ -14,7 +14,9 @@ from typing import Any
 from adapters.hooks.formats import EVENTS, FORMATS, Format, filled
 from bridge.notices import ours
 
-BOUND_S = 4
+BOUND_S = 4.0
+FAREWELL_S = 2.0
+"""At its end an agent waits no longer for its hooks."""
 _MOST = 1 << 20
 
 Post = Callable[[str, dict[str, Any]], Mapping[str, Any]]
@@ -36,11 +38,14 @@ def hook(arguments: Sequence[str], posting: Callable[[str | None], Post], wait: 
         token = given.get("token") if "--token" in arguments else None
         return wait(form, _thread(form, given), token)
     signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
-    signal.alarm(BOUND_S)
+    signal.setitimer(signal.ITIMER_REAL, FAREWELL_S if event == "end" else BOUND_S)
     try:
         given = _given()
+        if form.detached and "agent_id" in given:
+            return 0  # A helper of the agent: what it is told is no person's word, and its end is not the agent's.
         post = posting(_thread(form, given) if form.detached else None)
-        told = post("/v1/terminal/events", {"event": _happened(event, given)})
+        joining = {"client": agent, "cwd": os.getcwd()} if form.detached else {}
+        told = post("/v1/terminal/events", {"event": _happened(event, given), **joining})
         if form.detached and event == "stop" and not told["notice"] and not told["ended"]:
             _begin_waiting(agent, _thread(form, given), post)
         if told["notice"] and event in form.answers:
@@ -48,7 +53,7 @@ def hook(arguments: Sequence[str], posting: Callable[[str | None], Post], wait: 
     except Exception:  # noqa: BLE001 - the boundary of a hook: its agent goes on as if there were none
         return 0
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
     return 0
 
 

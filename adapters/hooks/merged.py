@@ -10,12 +10,17 @@ from adapters.hooks.ground import ByHand, Ground, read
 from adapters.hooks.jsonc import Unreadable, add, parsed, taken
 
 
-def hooks_of(ground: Ground, agent: str, events: dict[str, str], timeout: int) -> dict[str, Any]:
-    """What is put into each event's list: `events` names the event of ours for each of the agent's."""
-    return {
-        name: {"hooks": [{"type": "command", "command": ground.hook(event, agent), "timeout": timeout}]}
-        for name, event in events.items()
-    }
+def hooks_of(
+    ground: Ground, agent: str, events: dict[str, str], timeout: int, farewell: int | None = None
+) -> dict[str, Any]:
+    """What is put into each event's list: `events` names the event of ours for each of the agent's. At its end it may
+    wait for `farewell` only."""
+
+    def hook(event: str) -> dict[str, Any]:
+        waits = farewell if event == "end" and farewell is not None else timeout
+        return {"type": "command", "command": ground.hook(event, agent), "timeout": waits}
+
+    return {name: {"hooks": [hook(event)]} for name, event in events.items()}
 
 
 def merge(ground: Ground, path: Path, hooks: dict[str, Any], agent: str) -> None:

@@ -19,7 +19,7 @@ async def serve(
 ) -> None:
     """Serves until the client is gone, which ends its waits too, or its token has ended. An unknown token is told so
     and turned away."""
-    if exchange.token_session(token) is None:
+    if exchange.token_ended(token).is_set():
         refusal = unknown_token()
         await exchange.turned_away(None, "connect to the tools", refusal)
         await _turn_away(reader, writer, refusal)

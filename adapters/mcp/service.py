@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,6 +21,7 @@ from adapters.mcp.tools import TOOLS
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.message import Origin
+from bridge.terminal import MOST_THREAD
 from bridge.wording import MAIL_WAITS
 
 log = logging.getLogger(__name__)
@@ -59,11 +60,13 @@ class Service:
             on_subscriptions_listen=self._subscriptions.listen,
         )
 
-    async def caller(self, wish: str) -> Caller:
-        """Anew for each call, so that it carries the turn that runs now. Raises `Refused` once the token has ended."""
-        session = self._exchange.token_session(self._token)
+    async def caller(self, wish: str, thread: str | None = None) -> Caller:
+        """Anew for each call, so that it carries the turn that runs now. `thread` is that of the call, where an agent
+        of several in one process makes it. Raises `Refused` once the token has ended."""
+        session = await self._exchange.thread_session(self._token, thread)
         if session is None:
-            refusal = unknown_token()
+            ended = self._exchange.token_ended(self._token).is_set()
+            refusal = unknown_token() if ended else _unknown_thread()
             await self._exchange.turned_away(None, wish, refusal)
             raise refusal
         return await self._exchange.caller(None, origin=Origin.PEER, bound=session)
@@ -78,7 +81,7 @@ class Service:
         if tool is None:
             raise MCPError(mcp_types.INVALID_PARAMS, f"there is no tool {call.name[:60]!r}")
         try:
-            caller = await self.caller(f"call {call.name}")
+            caller = await self.caller(f"call {call.name}", _thread(call.meta))
             calling = tool.call(self._exchange, caller, call.arguments or {})
             result = await (self._waited(context, call, calling) if tool.waits else calling)
             return _done(result, mail_waits=await self._mail_waits(caller))
@@ -168,6 +171,20 @@ def unknown_token() -> Refused:
         "the capability token of this connection is unknown or was revoked",
         remedy="A person must start this session's agent again, or make another token: tieline session token.",
     )
+
+
+def _unknown_thread() -> Refused:
+    return Refused(
+        Code.NOT_PERMITTED,
+        "several agents may share the process that asks, and nobody can tell which of them it is",
+        remedy="Call one of the tools first: that tells it.",
+    )
+
+
+def _thread(meta: Mapping[str, Any] | None) -> str | None:
+    """The agent's own name for the session that a call is of; a helper of it is of the same."""
+    told = (meta or {}).get("sessionId") or (meta or {}).get("threadId")
+    return told[:MOST_THREAD] if isinstance(told, str) else None
 
 
 def as_error(refusal: Refused) -> MCPError:

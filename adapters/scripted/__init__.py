@@ -66,6 +66,7 @@ The first rule wins whose `on` is the event and whose `match` (a part of the tex
                      prompts that have come to their end. Without it everything, before its answer, also of a prompt
                      that was cut off: each is kept before it is worked on, and each tool call before it begins
     --models A,B     offers these models, the first of them set; `$model` is the one that is
+    --choice models  offers them in the older way, to be set by session/set_model
     --record FILE    appends every frame that it receives
     --stubborn yes   ignores SIGTERM and a closed stdin
 """

@@ -10,7 +10,7 @@ from adapters.scripted.persona import Persona
 from adapters.scripted.turn import asleep_forever
 from adapters.scripted.wire import Wire
 
-_OPTIONS = ("persona", "state", "unknown", "load", "replay", "models", "record", "stubborn")
+_OPTIONS = ("persona", "state", "unknown", "load", "replay", "models", "choice", "record", "stubborn")
 
 
 def options(arguments: list[str]) -> dict[str, str]:
@@ -35,6 +35,7 @@ def main() -> None:
         loads=chosen["load"] != "no",
         replay=chosen["replay"],
         models=chosen["models"],
+        choice=chosen["choice"],
     )
     agent.serve(sys.stdin.buffer)
     if chosen["stubborn"]:

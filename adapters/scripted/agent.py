@@ -35,6 +35,7 @@ class ScriptedAgent:
         loads: bool,
         replay: str,
         models: str = "",
+        choice: str = "",
     ) -> None:
         self._wire = wire
         self._histories = histories
@@ -44,6 +45,7 @@ class ScriptedAgent:
         self._replay = replay
         self._models = [model for model in models.split(",") if model]
         self._model = self._models[0] if self._models else ""
+        self._older = choice == "models"
         self._contexts: dict[str, Context] = {}
         self._turns: dict[str, Turn] = {}
 
@@ -94,11 +96,17 @@ class ScriptedAgent:
         if method == "session/set_config_option" and params.get("value") in self._models:
             self._model = params["value"]
             return {"configOptions": self._offer()["configOptions"]}
+        if method == "session/set_model" and self._older and params.get("modelId") in self._models:
+            self._model = params["modelId"]
+            return {}
         raise Failed(_METHOD_NOT_FOUND, f"Method not found: {method}")
 
     def _offer(self) -> Frame:
         if not self._models:
             return {"modes": _MODES}
+        if self._older:
+            models = [{"modelId": model, "name": model.title()} for model in self._models]
+            return {"modes": _MODES, "models": {"availableModels": models, "currentModelId": self._model}}
         models = [{"value": model, "name": model.title()} for model in self._models]
         option = {
             "id": "model",

@@ -15,6 +15,11 @@ from bridge.ids import SHELL
 from bridge.quiet import leave_time
 from bridge.session import Kind
 
+_OF_ITS_AGENT = (
+    "agent", "peer_tools", "peer_mode", "model", "mode", "preamble", "servers", "files", "hooks", "safe", "fallback"
+)  # fmt: skip
+"""What a session whose agent the bridge starts may have, and a gateway's not."""
+
 
 def problems_between(sources: Sources) -> Iterator[Problem]:
     for check in (
@@ -22,6 +27,7 @@ def problems_between(sources: Sources) -> Iterator[Problem]:
         command_problems,
         _agents_exist,
         _shell_is_a_shell,
+        _gateways_run_their_own,
         _agents_are_there,
         _quiet_ends,
         _places_are_bound_once,
@@ -56,8 +62,24 @@ def _shell_is_a_shell(sources: Sources) -> Iterator[Problem]:
             yield _problem(sources, path, "always exists, for commands in a shell", "choose another handle")
 
 
+def _gateways_run_their_own(sources: Sources) -> Iterator[Problem]:
+    for handle in sources.keys("sessions"):
+        path = ("sessions", handle)
+        if sources.get(*path, "kind") != Kind.GATEWAY:
+            continue
+        for key in _OF_ITS_AGENT:
+            if sources.get(*path, key) is not None:
+                what = "is of agents that the bridge runs, and a gateway runs its sessions itself"
+                yield _problem(sources, (*path, key), what, "remove it; its own settings may have one like it")
+        if sources.get(*path, "places") is None:
+            what = "names no place, and a gateway's session is told by its place"
+            yield _problem(sources, path, what, 'add places = ["NAME:KEY"], as tieline sessions --json shows it')
+
+
 def _agents_are_there(sources: Sources) -> Iterator[Problem]:
     for handle in sources.keys("sessions"):
+        if sources.get("sessions", handle, "kind") == Kind.GATEWAY:
+            continue
         for key in ("busy", "peer_tools", "peer_mode"):
             if sources.get("sessions", handle, key) is not None and sources.get("sessions", handle, "agent") is None:
                 what = "is of turns, and the session has no agent"

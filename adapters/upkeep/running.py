@@ -10,6 +10,7 @@ from adapters.cli.reading import FILE, lasted
 from adapters.settings.home import LOCK
 from adapters.sqlite.lock import holder_of
 from adapters.upkeep.finding import Finding, fail, ok, warn
+from adapters.upkeep.gateways import gateways
 from bridge.errors import Refused
 from bridge.wording import counted
 
@@ -52,6 +53,7 @@ def _answering(status: Mapping[str, Any], version: str) -> Iterator[Finding]:
         yield warn("telegram", str(telegram.get("error")), "It goes on by itself once that is set right.")
     elif telegram is not None:
         yield ok("telegram", "it is heard")
+    yield from gateways(status.get("gateways", ()))
     age = _age(status["pid"])
     if age is not None and abs(age - status["uptime_s"]) > _SKEW_S:
         text = f"it has jumped by {lasted(abs(age - status['uptime_s']))} since the bridge began"

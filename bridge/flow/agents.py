@@ -72,11 +72,9 @@ class Agents:
                 return running.agent
             await self.retire(session.id)
         if name is None or not known:
-            detail = (
-                f"no agent named {name!r} is configured for {session.id}: start the bridge again if tieline.toml has had "
-                "it only since the last start, or let an operator accept its command first"
-            )
-            raise StartFailed(Failure(FailureKind.CONFIG, detail))
+            unknown = f"no agent named {name!r} is configured for {session.id}"
+            remedy = "a new one of tieline.toml holds from the bridge's next start, or once an operator accepts it"
+            raise StartFailed(Failure(FailureKind.CONFIG, f"{unknown}: {remedy}"))
         token = f"{self._ledger.randomness.getrandbits(256):064x}"
         digest = digest_of(token)
         self._tokens[digest] = session.id

@@ -188,6 +188,11 @@ class Calls:
             or self.terminals.session_of_token(token)
         )
 
+    async def thread_session(self, token: str, thread: str | None) -> SessionId | None:
+        """As `token_session`, for a call that tells which of the agents that share one process it is of."""
+        session = await self.terminals.thread_session(token, thread) if thread is not None else None
+        return session or self.token_session(token)
+
     def token_ended(self, token: str) -> asyncio.Event:
         """Set once the token stands for nobody any more: whatever is open by it is to end then."""
         event = self._tokens.ended(token) or self._agents.ended(token) or self.terminals.ended(token)
@@ -203,6 +208,9 @@ class Calls:
     def agent_session(self, pids: Sequence[int], thread: str | None = None) -> SessionId | None:
         """`thread` is what the caller says of itself: it chooses among agents that share one process only."""
         return self._agents.session_of(pids) or self.terminals.session_of(pids, thread)
+
+    def below_host(self, pids: Sequence[int]) -> int | None:
+        return self.terminals.below_host(pids)
 
     def changes(self) -> AbstractContextManager[asyncio.Event]:
         """Set whenever any session has changed. Whoever watches looks then what it may see of it, and clears it."""

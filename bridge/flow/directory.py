@@ -156,7 +156,7 @@ class Directory:
         if session.closed_at is not None:
             reachable = "none"
         else:
-            starts = session.runs or self._terminals.listens(session.id)
+            starts = (session.runs and self._agents.present(session)) or self._terminals.listens(session.id)
             reachable = "wake" if starts and session.habits.accept_wake else "pull"
         in_terminal = session.kind is Kind.TERMINAL and not session.runs
         return SessionView(

@@ -21,6 +21,7 @@ from bridge.flow.gateways import Gateways
 from bridge.flow.governance import Governance
 from bridge.flow.grants import Grants
 from bridge.flow.hints import Hints
+from bridge.flow.hosts import Gone
 from bridge.flow.inbound import Inbound
 from bridge.flow.insight import Insight, Running
 from bridge.flow.ledger import Ledger
@@ -42,7 +43,7 @@ from bridge.flow.shortage import Shortage
 from bridge.flow.speakers import Speakers
 from bridge.flow.steering import Steering
 from bridge.flow.switch import Switch
-from bridge.flow.terminals import Gone, Terminals, never
+from bridge.flow.terminals import Terminals, never
 from bridge.flow.timekeeper import Timekeeper
 from bridge.flow.tokens import Tokens
 from bridge.flow.turns import Turns
@@ -149,7 +150,7 @@ class Exchange(Calls):
             agents=agents,
             tokens=self._tokens,
             terminals=terminals,
-            insight=Insight(ledger, directory, self._turns, self.charter, running),
+            insight=Insight(ledger, directory, self._turns, self.charter, self.gateways, running),
             hints=self._hints,
         )
 

@@ -24,7 +24,7 @@ from bridge.flow.ledger import Ledger
 from bridge.flow.proposals import Effects, Proposals
 from bridge.flow.unheard import Unheard
 from bridge.flow.work import Work
-from bridge.gateway import Gateway, agent_of, handle_from, name_of_gateway, place_of
+from bridge.gateway import Gateway, Standing, agent_of, handle_from, name_of_gateway, place_of
 from bridge.ids import MessageId, Place, SessionId, TurnId, session_id
 from bridge.launching import NO_OPTIONS
 from bridge.lineage import caps_of, for_child
@@ -51,7 +51,7 @@ class Begun:
 
 
 class Gateways:
-    """`linked` tells whether a gateway is there now, and `dropped` is called once one may not be there any more."""
+    """`standing` tells how a gateway is now, and `dropped` is called once one may not be there any more."""
 
     def __init__(
         self,
@@ -70,12 +70,12 @@ class Gateways:
         self._proposals = proposals
         self._unheard = unheard
         self._profile = profile
-        self._linked: Callable[[str], bool] = lambda name: False
+        self._standing: Callable[[str], Standing] = lambda name: Standing()
         self._dropped: Callable[[str], None] = lambda name: None
         proposals.register(Subject.GATEWAY, Effects(self._apply))
 
-    def attach(self, linked: Callable[[str], bool], dropped: Callable[[str], None]) -> None:
-        self._linked = linked
+    def attach(self, standing: Callable[[str], Standing], dropped: Callable[[str], None]) -> None:
+        self._standing = standing
         self._dropped = dropped
 
     # What people decide
@@ -124,31 +124,34 @@ class Gateways:
         sessions = await self._sessions_of(name)
         for session in sessions:
             await self.close(session.id, f"session_closed: the gateway {name} was removed")
-        return _view(removed, linked=False, sessions=0)
+        return _view(removed, Standing(), sessions=0)
 
     async def every(self, caller: Caller) -> list[GatewayView]:
         await self._person(caller, "list the gateways")
-        views = []
-        for one in await self._ledger.store.gateways():
-            if one.paired:
-                sessions = await self._sessions_of(one.id)
-                views.append(_view(one, linked=self._linked(one.id), sessions=len(sessions)))
-        return views
+        return await self.views()
+
+    async def views(self) -> list[GatewayView]:
+        """Those that are paired."""
+        paired = [one for one in await self._ledger.store.gateways() if one.paired]
+        return [_view(one, self._standing(one.id), len(await self._sessions_of(one.id))) for one in paired]
 
     # What a gateway tells
 
     async def admitted(self, token: str) -> str | None:
-        """The gateway with that token, which is seen now. None where no paired one has it."""
+        """The gateway with that token. None where no paired one has it."""
         digest = digest_of(token)
+        every = await self._ledger.store.gateways()
+        return next((one.id for one in every if one.digest == digest and one.paired), None)
 
-        async def body(work: Work) -> str | None:
-            for one in await work.store.gateways():
-                if one.digest == digest and one.paired:
-                    work.put(replace(one, seen_at=work.now))
-                    return one.id
-            return None
+    async def seen(self, name: str) -> None:
+        """It is linked, or was until now."""
 
-        return await self._ledger.do(body)
+        async def body(work: Work) -> None:
+            known = await work.gateway(name)
+            if known is not None:
+                work.put(replace(known, seen_at=work.now))
+
+        await self._ledger.surely(body)
 
     async def turned_away(self, wish: str, refused: Refused) -> None:
         shell = session_id(self._profile, "shell")
@@ -187,7 +190,7 @@ class Gateways:
             work.then(lambda: work.wake.lane(known.id))
             return known.id
 
-        return await self._ledger.do(body)
+        return await self._ledger.surely(body)
 
     async def _free(self, work: Work, handle: str) -> SessionId:
         for number in count(1):
@@ -279,5 +282,15 @@ def unknown_gateway(name: str) -> Refused:
     return Refused(Code.INVALID_REQUEST, f"no gateway {name[:80]!r} is paired", remedy=remedy)
 
 
-def _view(gateway: Gateway, *, linked: bool, sessions: int) -> GatewayView:
-    return GatewayView(gateway.id, gateway.paired_at, gateway.paired_by, gateway.seen_at, linked, sessions)
+def _view(gateway: Gateway, now: Standing, sessions: int) -> GatewayView:
+    return GatewayView(
+        name=gateway.id,
+        paired_at=gateway.paired_at,
+        paired_by=gateway.paired_by,
+        seen_at=gateway.seen_at,
+        linked=now.linked,
+        sessions=sessions,
+        software=now.software,
+        trouble=now.trouble,
+        advice=now.advice,
+    )

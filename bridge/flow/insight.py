@@ -7,6 +7,7 @@ from bridge.caller import Caller
 from bridge.flow.causes import unknown_message
 from bridge.flow.charter import Charter
 from bridge.flow.directory import Directory
+from bridge.flow.gateways import Gateways
 from bridge.flow.ledger import Ledger
 from bridge.flow.turns import Turns
 from bridge.message import Origin
@@ -26,11 +27,20 @@ class Running:
 
 
 class Insight:
-    def __init__(self, ledger: Ledger, directory: Directory, turns: Turns, charter: Charter, running: Running) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        directory: Directory,
+        turns: Turns,
+        charter: Charter,
+        gateways: Gateways,
+        running: Running,
+    ) -> None:
         self._ledger = ledger
         self._directory = directory
         self._turns = turns
         self._charter = charter
+        self._gateways = gateways
         self._running = running
 
     async def trace(self, caller: Caller, ident: str) -> list[Step]:
@@ -70,4 +80,5 @@ class Insight:
             paused_by=(await self._ledger.regime()).paused_by,
             file=self._charter.file,
             outdated=await self._directory.outdated(sessions),
+            gateways=() if caller.bound else tuple(await self._gateways.views()),
         )

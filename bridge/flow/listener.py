@@ -5,7 +5,9 @@ from dataclasses import replace
 from bridge.flow.ledger import Ledger
 from bridge.flow.progress import Progress
 from bridge.flow.questions import Questions
+from bridge.flow.unheard import Unheard
 from bridge.flow.work import Work
+from bridge.message import State
 from bridge.ports.runtime import Compressed, Event, ToolBegun, ToolEnded
 from bridge.question import Answer, Question
 from bridge.results import bounded_event
@@ -15,12 +17,16 @@ from bridge.turn import Turn
 TRACED = 1_000
 """So many events of tools are traced of one turn."""
 
+_READS = "peer_receive"
+"""How the name ends under which agents announce the tool that reads mail."""
+
 
 class TurnListener:
     """`bridge.ports.runtime.Listener` of one turn."""
 
-    def __init__(self, ledger: Ledger, questions: Questions, turn: Turn) -> None:
+    def __init__(self, ledger: Ledger, questions: Questions, unheard: Unheard, turn: Turn) -> None:
         self._ledger = ledger
+        self._unheard = unheard
         self._questions = questions
         self._turn = turn
         self._begun = False
@@ -37,7 +43,7 @@ class TurnListener:
         begins = isinstance(event, ToolBegun) and not event.reading and not self._begun
         self._begun = self._begun or begins
         self._traced += 1
-        if begins or self._traced <= TRACED:
+        if begins or _read_in_vain(event) or self._traced <= TRACED:
             await self._ledger.surely(lambda work: self._tool(work, event, number, begins))
 
     async def asked(self, question: Question) -> Answer:
@@ -51,11 +57,21 @@ class TurnListener:
         if number > 0 or (begins and not current.tools_begun):
             heard = max(current.heard, number)
             work.put(replace(current, heard=heard, tools_begun=current.tools_begun or begins))
+        if _read_in_vain(event):
+            await self._unread(work)
         ok = event.ok if isinstance(event, ToolEnded) else None
         for ident in current.inputs:
             message = await work.message(ident)
             if message is not None:
                 work.step(StepKind.TOOL, message, name=event.name or event.id, title=event.title or None, ok=ok)
+
+    async def _unread(self, work: Work) -> None:
+        """What such a call was to give has not been seen, whatever is stored of it. That holds for later bridges too,
+        and so it is stored itself."""
+        for ident in self._unheard.shown_again(self._turn.id):
+            message = await work.message(ident)
+            if message is not None and message.state is State.LEASED and message.turn == self._turn.id:
+                work.put(replace(message, read_at=None))
 
     async def _compressed(self, work: Work, event: Compressed, number: int) -> None:
         current, session = await self._fresh(work, number), await work.session(self._turn.session)
@@ -67,3 +83,7 @@ class TurnListener:
         """The turn, unless it is over, or has heard that number."""
         current = await work.held(self._turn.id, self._turn.epoch)
         return None if current is None or 0 < number <= current.heard else current
+
+
+def _read_in_vain(event: ToolBegun | ToolEnded) -> bool:
+    return isinstance(event, ToolEnded) and not event.ok and event.name.endswith(_READS)

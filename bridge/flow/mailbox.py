@@ -150,7 +150,7 @@ async def read(work: Work, caller: Caller, message: Message) -> Message:
 async def _joined(work: Work, caller: Caller) -> bool:
     """Whether an agent in a terminal reads: what it has read is its own for as long as its process lives."""
     session = await work.session(caller.session)
-    return session is not None and session.joined is not None
+    return session is not None and session.inhabited
 
 
 def holder(caller: Caller) -> TurnId:

@@ -221,7 +221,7 @@ async def _leave(work: Work, withdrawn: Request) -> None:
     if parent is None or not parent.open or (turn is not None and parent.id in (turn.acts_for, *turn.inputs)):
         return
     asker = await work.session(withdrawn.asker)
-    if asker is not None and asker.joined is not None:
+    if asker is not None and asker.inhabited:
         return  # It is at work on it still, or closes it as it stops.
     if not await pending(work, parent.id):
         await close(work, parent, Answer.FAILED, reason="what was asked on its behalf has been withdrawn")

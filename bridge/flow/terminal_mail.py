@@ -59,18 +59,22 @@ async def stopped(work: Work, caller: Caller, *, again: bool) -> bool:
     return False
 
 
-async def prompted(work: Work, caller: Caller) -> None:
+async def prompted(work: Work, caller: Caller, seats: tuple[Process, ...]) -> None:
     session = await work.session(caller.session)
     if session is not None:
-        work.put(replace(session, prompted_at=work.now, last_seen=work.now))
+        joined = replace(session.joined, seats=seats) if session.joined is not None else None
+        work.put(replace(session, joined=joined, prompted_at=work.now, last_seen=work.now))
 
 
-async def left(work: Work, ident: SessionId, process: Process) -> None:
+async def left(work: Work, ident: SessionId, process: Process, thread: str | None) -> None:
     """What it had read and not dealt with waits for the next agent that joins as the session."""
     session = await work.session(ident)
-    if session is None or session.joined is None or session.joined.process != process:
+    if session is None or session.joined is None or not session.inhabited:
         return
-    work.put(replace(session, joined=None, last_seen=work.now))
+    if (session.joined.process, session.joined.thread) != (process, thread):
+        return
+    last = replace(session.joined, seats=(), left=True) if session.joined.host is not None else None
+    work.put(replace(session, joined=last, last_seen=work.now))
     if session.closed_at is not None:
         return
     for message in await work.taken(receiver(ident)):

@@ -76,7 +76,9 @@ class Turns:
         beside = [one for one in read if one.id not in turn.inputs]
         answers = {one.id for one in beside if not one.takes_room}
         self._unheard.add(turn.id, answers)
-        self._unheard.doubt(turn.id, {one.id for one in read} - answers)
+        # Who asked for more had come by what was given before.
+        last = max((one.read_at or 0 for one in read), default=0)
+        self._unheard.doubt(turn.id, {one.id for one in read if one.read_at == last} - answers)
         self._expected[turn.session] = turn
 
     def expect_no_more(self, turn: Turn) -> None:
@@ -276,7 +278,7 @@ class Turns:
 
     async def _told(self, turn: Turn, working: Callable[[Listener], Awaitable[_T]]) -> _T:
         """What a prompt comes to, while its people see what it does."""
-        listener = TurnListener(self._ledger, self._questions, turn)
+        listener = TurnListener(self._ledger, self._questions, self._unheard, turn)
         async with asyncio.TaskGroup() as group:
             showing = group.create_task(listener.progress.run())
             try:

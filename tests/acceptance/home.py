@@ -105,7 +105,8 @@ class Home:
     def frames(self, name: str) -> list[Any]:
         """Every ACP frame that an agent has received."""
         path = self._record(name)
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        whole = path.read_text().rpartition("\n")[0] if path.exists() else ""  # the last line may be on its way still
+        return [json.loads(line) for line in whole.splitlines()]
 
     def prompts(self, name: str) -> list[list[Any]]:
         """The content blocks of each prompt that an agent has received."""

@@ -36,8 +36,10 @@ async def paired(home: Home, name: str = "hermes") -> str:
 
 
 @asynccontextmanager
-async def gateway(home: Home, kept: Kept | None = None, token: str | None = None) -> AsyncIterator[Gateway]:
-    one = Gateway(home.path, token or await paired(home), TOPICS, kept)
+async def gateway(
+    home: Home, kept: Kept | None = None, token: str | None = None, hello: Frame | None = None
+) -> AsyncIterator[Gateway]:
+    one = Gateway(home.path, token or await paired(home), TOPICS, kept, hello)
     one.models = {DESK: answers, CAREER: answers}
     await one.linked()
     try:
@@ -216,6 +218,45 @@ async def test_a_removed_gateway_is_dead_at_once_and_its_sessions_return_when_it
     assert (await home.typed("gateway", "list", "--json")).lines == []
     async with gateway(home) as one:
         assert one.sessions[CAREER] == "default/career"
+
+
+async def test_the_doctor_tells_how_the_link_is_and_what_it_lacks(home: Home) -> None:
+    async def told() -> list[tuple[str, str, str]]:
+        found = (await home.tieline("doctor", "--json")).lines
+        return [(one["level"], one["text"], one["remedy"]) for one in found if one["check"] == "gateway"]
+
+    assert await told() == []
+    token = await paired(home)
+    ((level, text, remedy),) = await told()
+    assert (level, text) == ("warn", "hermes is paired, and was never here")
+    assert "gateway-link.md" in remedy
+    async with gateway(home, token=token, hello={"advice": ["Set it to queue."]}) as one:
+        await one.saw(lambda: one.sessions)
+        linked, advised = await told()
+        assert linked[:2] == ("ok", "hermes is linked (reference), 2 sessions")
+        assert advised == ("warn", "hermes has something to be set right", "Set it to queue.")
+        assert "hermes is linked" in (await home.tieline("status")).out
+    ((level, text, _),) = await told()
+    assert (level, text.startswith("hermes was here last ")) == ("warn", True)
+    unfit = Gateway(home.path, token, TOPICS, hello={"unfit": "this is Hermes 0.20, and the plugin knows 0.19.x"})
+    await unfit.link()
+    await unfit.got("refused")
+    await unfit.unlink()
+    ((level, text, _),) = await told()
+    assert (level, text) == ("warn", "hermes cannot be linked: this is Hermes 0.20, and the plugin knows 0.19.x")
+
+
+async def test_a_session_of_a_gateway_that_is_away_is_not_said_to_be_woken_by_a_handoff(home: Home) -> None:
+    async def reachable() -> str:
+        every = {one["id"]: one for one in (await home.tieline("sessions", "--json")).lines}
+        return str(every["default/career"]["reachable"])
+
+    async with gateway(home):
+        assert await reachable() == "wake"
+    assert await reachable() == "pull"
+    await home.kill()
+    await home.up()
+    assert await reachable() == "pull"
 
 
 async def test_only_a_person_pairs_a_gateway_and_its_name_is_no_other_chats(home: Home) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any
 
 from tests.agents.provider import Asked, Calls, Fails, Line, Says
@@ -50,6 +51,8 @@ class Messages:
         return {"type": "error", "error": {"type": "api_error", "message": fails.message}}
 
 
+_NUMBERS = count(1)
+"""Claude Code takes messages of one id for one message, and calls for one call."""
 _USAGE = {"input_tokens": 20, "output_tokens": 10}
 
 
@@ -74,7 +77,7 @@ def _said(reply: Says | Calls) -> str:
 
 
 def _use(calls: Calls) -> dict[str, Any]:
-    return {"type": "tool_use", "id": f"toolu_{calls.tool}", "name": calls.tool}
+    return {"type": "tool_use", "id": f"toolu_{next(_NUMBERS)}", "name": calls.tool}
 
 
 def _stop(reply: Says | Calls) -> str:
@@ -82,7 +85,7 @@ def _stop(reply: Says | Calls) -> str:
 
 
 def _head(asked: Asked) -> dict[str, Any]:
-    return {"id": "msg_1", "type": "message", "role": "assistant", "model": asked.model}
+    return {"id": f"msg_{next(_NUMBERS)}", "type": "message", "role": "assistant", "model": asked.model}
 
 
 def _block(index: int, block: object, delta: object) -> Iterator[str]:

@@ -12,12 +12,13 @@ from typing import Any
 from tests.acceptance.home import Home
 from tests.agents.installed import path
 from tests.agents.provider import Model, Provider
+from tests.agents.window import Person
 from tests.fakes.bot_api import BotApi
 from tests.fakes.bot_api.world import Sent
 
 CHAT = -1001
 RECORDER = Path(__file__).with_name("recorder.py")
-SLOW_S = 150.0
+SLOW_S = 90.0
 """Until a real agent has said something: it may have to be started first, beside others."""
 
 Settled = Callable[[Path, Provider, str], dict[str, str]]
@@ -26,12 +27,22 @@ it there."""
 
 
 class Office:
-    """`preset` is the agents' make, found on a PATH on which each of its programs is written down by the recorder."""
+    """`preset` is the agents' make, found on a PATH on which each of its programs is written down by the recorder. All
+    of it is run by the `person`, where there is one."""
 
     def __init__(
-        self, home: Home, api: BotApi, provider: Provider, preset: str, program: str, settled: Settled
+        self,
+        home: Home,
+        api: BotApi,
+        provider: Provider,
+        preset: str,
+        program: str,
+        settled: Settled,
+        *,
+        person: Person | None = None,
     ) -> None:
         self.home = home
+        self._person = person
         self.api = api
         self.provider = provider
         self.preset = preset
@@ -45,8 +56,9 @@ class Office:
         (shadow / program).write_text(f'#!/bin/sh\nPATH="${{PATH#*:}}" exec {recorded} {program} "$@"\n')
         (shadow / program).chmod(0o755)
         home.variables["PATH"] = os.pathsep.join([str(shadow), path()])
-        (home.path / "user").mkdir()
-        home.variables["HOME"] = str(home.path / "user")
+        user = person.home if person is not None else home.path / "user"
+        user.mkdir(exist_ok=True)
+        home.variables["HOME"] = str(user)
         home.limits(stop_grace_s=5, worker_grace_s=2)
 
     def member(self, handle: str, **more: object) -> Model:
@@ -67,6 +79,10 @@ class Office:
     async def open(self) -> None:
         self.api.forum(CHAT, topics={thread: name.title() for name, thread in self._threads.items()})
         self.home.telegram(self.api, chats=[CHAT])
+        if self._person is not None:
+            self.home.write()
+            self.home.through = self._person.through
+            self._person.owns(self.home.path, *self.home.path.rglob("*"))
         await self.home.up()
 
     def say(self, handle: str, text: str) -> None:

@@ -6,7 +6,7 @@ request asks, by which rule it is answered, and how it goes wrong.
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -27,6 +27,10 @@ class Line:
     tool: str = ""
 
 
+_BESIDE = ("system", "developer")
+"""The roles of what agents say beside a conversation, wherever they put it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One request, whatever the wire. `key` is what it came with to be let in."""
@@ -39,7 +43,8 @@ class Asked:
 
     @property
     def last(self) -> Line:
-        return self.lines[-1] if self.lines else Line("none", "")
+        """Without what the agent has put behind it."""
+        return next((line for line in reversed(self.lines) if line.role not in _BESIDE), Line("none", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,15 @@ class Waits:
     first: str = ""
 
 
-Reply = Says | Calls | Fails | Waits
+@dataclass(frozen=True, slots=True)
+class Makes:
+    """What it says depends on what it is asked."""
+
+    of: Callable[[Asked], "Says | Calls"]
+
+
+Given = Says | Calls | Fails | Waits
+Reply = Given | Makes
 
 
 def hangs() -> Waits:
@@ -214,14 +227,17 @@ class Model:
     def forget(self) -> None:
         self._rules.clear()
 
-    async def answers(self, asked: Asked) -> Reply:
+    async def answers(self, asked: Asked) -> Given:
         if not asked.tools:
             return Says("A title")
         async with self._news:
             self.asked.append(asked)
             self._news.notify_all()
         rule = next((rule for rule in self._rules if rule.fits(asked.last)), None)
-        return rule.next() if rule is not None else Says(f"nothing to say to: {asked.last.text[:200]}")
+        if rule is None:
+            return Says(f"nothing to say to: {asked.last.text[:200]}")
+        reply = rule.next()
+        return reply.of(asked) if isinstance(reply, Makes) else reply
 
     async def is_asked(self, match: str = "", times: int = 1) -> Asked:
         """Waits until it was asked that often with such a last message. Returns the last request of these."""
@@ -271,7 +287,7 @@ class Provider:
     def _serving(self, wire: Wire) -> Any:
         async def serve(request: web.Request) -> web.StreamResponse:
             asked = wire.parsed(await request.json(), request.headers)
-            reply: Reply = await self.model(asked.model).answers(asked)
+            reply: Given = await self.model(asked.model).answers(asked)
             if asked.key != self.key:
                 reply = Fails(401, "Incorrect API key provided")
             with suppress(ConnectionError):
@@ -280,7 +296,7 @@ class Provider:
 
         return serve
 
-    async def _answered(self, request: web.Request, wire: Wire, asked: Asked, reply: Reply) -> web.StreamResponse:
+    async def _answered(self, request: web.Request, wire: Wire, asked: Asked, reply: Given) -> web.StreamResponse:
         if isinstance(reply, Fails):
             headers = {"Retry-After": reply.retry_after} if reply.retry_after else {}
             return web.json_response(wire.failed(reply), status=reply.status, headers=headers)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any
 
 from tests.agents.provider import Asked, Calls, Fails, Line, Says
@@ -44,6 +45,8 @@ class Responses:
         return {"error": {"message": fails.message, "type": "error", "code": str(fails.status)}}
 
 
+_NUMBERS = count(1)
+"""Codex tells calls apart by their ids, over all of a thread."""
 _USAGE = {
     "input_tokens": 20,
     "input_tokens_details": {"cached_tokens": 0},
@@ -90,7 +93,7 @@ def _items(reply: Says | Calls) -> list[dict[str, Any]]:
     items = [_message(text)] if (text := _said(reply)) else []
     if isinstance(reply, Calls):
         namespace, _, name = reply.tool.rpartition(_BETWEEN)
-        call = {"name": name, "arguments": json.dumps(reply.arguments), "call_id": f"call_{reply.tool}"}
+        call = {"name": name, "arguments": json.dumps(reply.arguments), "call_id": f"call_{next(_NUMBERS)}"}
         if namespace:
             call["namespace"] = namespace
         items.append({"type": "function_call", "id": "fc_1", "status": "completed", **call})

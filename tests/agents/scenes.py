@@ -26,10 +26,14 @@ PEERS = ("peer_receive", "peer_sessions", "peer_send", "peer_reply")
 
 
 class Scenes:
-    """`RUNS` is a call of the agent's own tool that runs for a minute. `WAITS` says that the agent itself waits until a
-    provider's limit is over, for as long as that takes."""
+    """`RUNS` is a call of the agent's own tool that runs for a minute, `ASKS` one that it asks its person about, who is
+    shown `ONCE` to allow it. `REFUSED` is what it says of a key that is refused. `WAITS` says that the agent itself
+    waits until a provider's limit is over, for as long as that takes."""
 
     RUNS: Calls
+    ASKS: Calls
+    ONCE = "Allow once"
+    REFUSED = "API key"
     WAITS = False
 
     @pytest.fixture(autouse=True)
@@ -47,6 +51,14 @@ class Scenes:
     def forget(self, office: Office, handle: str) -> None:
         """Removes all contexts of an agent."""
         raise NotImplementedError
+
+    def hurry(self, office: Office, handle: str) -> None:
+        """Has an agent give up a model that says nothing after a second, or two."""
+        raise NotImplementedError
+
+    def hanging(self) -> Waits:
+        """How a model says nothing that the agent gives up."""
+        return hangs()
 
     def is_clean(self, office: Office) -> None:
         """Peers' text stands in no prompt, and in nothing that an agent keeps as its user's words."""
@@ -175,7 +187,7 @@ class Scenes:
         key, office.provider.key = office.provider.key, "another"
         await office.open()
         sent = (await office.home.tieline("send", "career", CANARY, "--wake", "--json")).lines[0]
-        assert "API key" in (await office.seen("career", "The session is paused")).text
+        assert self.REFUSED in (await office.seen("career", "The session is paused")).text
         assert await failures(office, sent) == ["auth"]
         office.provider.key = key
         office.say("career", "/resume")
@@ -192,6 +204,46 @@ class Scenes:
         sent = (await office.home.tieline("send", "career", CANARY, "--wake", "--json")).lines[0]
         await office.until_answered(sent, "the offer is sound")
         assert await failures(office, sent) == ([] if self.WAITS else ["rate_limit"])
+
+    async def test_hung(self, office: Office) -> None:
+        """An agent itself gives up a model that says nothing: that is no answer."""
+        career = office.member("career")
+        self.hurry(office, "career")
+        office.home.rule("default/shell", "default/career")
+        career.on(MAIL, self.hanging())
+        await office.open()
+        sent = (await office.home.tieline("send", "career", CANARY, "--wake", "--json")).lines[0]
+        await office.seen("career", "the turn failed")
+        career.forget()
+        career.on(MAIL, READS)
+        career.on(CANARY, Says("the offer is sound"), tool="peer_receive")
+        await office.until_answered(sent, "the offer is sound")
+        kinds = set(await failures(office, sent))
+        assert kinds <= {"timeout", "capacity"}, kinds
+        assert kinds
+
+    async def test_cancel_at_a_question(self, office: Office) -> None:
+        """A cancel leaves a question of the agent open: the bridge answers it itself."""
+        desk = office.member("desk")
+        desk.on("again", Says("here again"))
+        desk.on("work", self.ASKS)
+        await office.open()
+        office.say("desk", "work")
+        await office.seen("desk", "asks for permission")
+        office.say("desk", "/stop")
+        await office.seen("desk", "stopped")
+        office.say("desk", "once again")
+        await office.seen("desk", "here again")
+
+    async def test_allowed(self, office: Office) -> None:
+        desk = office.member("desk")
+        desk.on("work", self.ASKS)
+        desk.on("", Says("it is empty"), tool=self.ASKS.tool)
+        await office.open()
+        office.say("desk", "work")
+        asked = await office.seen("desk", "asks for permission")
+        office.api.press(asked, dict(asked.buttons)[self.ONCE], user=111)
+        await office.seen("desk", "it is empty")
 
     async def test_unread(self, office: Office) -> None:
         """An agent that reads nothing is told once more; its mail then comes back, and has reached nobody."""

@@ -8,8 +8,8 @@ import pytest
 
 from tests.acceptance.home import Home
 from tests.agents.office import Office
-from tests.agents.provider import Calls, Provider, Says, hangs
-from tests.agents.scenes import CANARY, MAIL, READS, Scenes, failures, rows
+from tests.agents.provider import Calls, Provider, Says
+from tests.agents.scenes import CANARY, MAIL, READS, Scenes, methods, rows
 from tests.fakes.bot_api import BotApi
 
 pytestmark = pytest.mark.timeout(500)
@@ -30,53 +30,49 @@ def office(home: Home, api: BotApi, provider: Provider) -> Office:
 
 class TestHermes(Scenes):
     RUNS = Calls("terminal", {"command": "sleep 60"})
+    ASKS = Calls("terminal", {"command": "rm -rf ../work/*"})
 
-    async def test_hung(self, office: Office) -> None:
-        """Hermes itself gives up a model that says nothing: that is no answer."""
-        career = office.member("career")
-        config = office.folder / "career" / "hermes" / "config.yaml"
+    async def test_one_home(self, office: Office) -> None:
+        """Two sessions share a home of Hermes: each is itself, with the model that it names, and goes on as itself."""
+        desk = office.member("desk")
+        office.more_env = {"HERMES_HOME": str(office.folder / "desk" / "hermes")}
+        career = office.member("career", model="custom:career")
+        office.home.rule("default/desk", "default/career")
+        desk.on("look at this", Calls("peer_send", {"to": "career", "text": f"{CANARY} judge", "wake": True}))
+        desk.on("", Says("handed on"), tool="peer_send")
+        desk.on(MAIL, READS)
+        desk.on("the offer is sound", Says("I was told: it is sound"), tool="peer_receive")
+        desk.on("who", Says("I am the desk"))
+        career.on(MAIL, READS)
+        career.on(CANARY, Says("the offer is sound"), tool="peer_receive")
+        career.on("who", Says("I am the career"))
+        await office.open()
+        office.say("desk", "look at this offer")
+        await office.seen("desk", "I was told: it is sound")
+        await office.home.down()
+        await office.home.up()
+        office.say("desk", "who are you?")
+        office.say("career", "who are you?")
+        await office.seen("desk", "I am the desk")
+        await office.seen("career", "I am the career")
+        for model, own, others in ((desk, "look at this offer", MAIL), (career, MAIL, "look at this offer")):
+            first = next(line for line in model.asked[-1].lines if line.role == "user")
+            assert own in first.text
+            assert others not in first.text
+        assert methods(office, "career")[0].count("session/set_model") == 1
+
+    def hurry(self, office: Office, handle: str) -> None:
+        config = office.folder / handle / "hermes" / "config.yaml"
         patience = {"custom": {"stale_timeout_seconds": 1, "request_timeout_seconds": 1}}
         config.write_text(
             json.dumps({**json.loads(config.read_text()), "providers": patience, "agent": {"api_max_retries": 1}})
         )
-        office.home.rule("default/shell", "default/career")
-        career.on(MAIL, hangs())
-        await office.open()
-        sent = (await office.home.tieline("send", "career", CANARY, "--wake", "--json")).lines[0]
-        await office.seen("career", "timed out")
-        career.forget()
-        career.on(MAIL, READS)
-        career.on(CANARY, Says("the offer is sound"), tool="peer_receive")
-        await office.until_answered(sent, "the offer is sound")
-        assert await failures(office, sent) == ["timeout"]
-
-    async def test_cancel_at_a_question(self, office: Office) -> None:
-        """A cancel leaves a question of the agent open: the bridge answers it itself."""
-        desk = office.member("desk")
-        desk.on("again", Says("here again"))
-        desk.on("work", Calls("terminal", {"command": "rm -rf ../work/*"}))
-        await office.open()
-        office.say("desk", "work")
-        await office.seen("desk", "asks for permission")
-        office.say("desk", "/stop")
-        await office.seen("desk", "stopped")
-        office.say("desk", "once again")
-        await office.seen("desk", "here again")
-
-    async def test_allowed(self, office: Office) -> None:
-        desk = office.member("desk")
-        desk.on("work", Calls("terminal", {"command": "rm -rf ../work/*"}))
-        desk.on("", Says("it is empty"), tool="terminal")
-        await office.open()
-        office.say("desk", "work")
-        asked = await office.seen("desk", "asks for permission")
-        office.api.press(asked, dict(asked.buttons)["Allow once"], user=111)
-        await office.seen("desk", "it is empty")
 
     def user_rows(self, office: Office) -> Iterator[str]:
         for handle in office.members:
             database = office.folder / handle / "hermes" / "state.db"
-            yield from rows(database, "select content from messages where role = 'user'")
+            if database.exists():
+                yield from rows(database, "select content from messages where role = 'user'")
 
     def forget(self, office: Office, handle: str) -> None:
         for file in (office.folder / handle / "hermes").glob("state.db*"):

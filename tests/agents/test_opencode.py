@@ -27,7 +27,8 @@ def settled(folder: Path, provider: Provider, model: str) -> dict[str, str]:
     }
     told = {"model": f"house/{model}", "small_model": f"house/{model}", "provider": {"house": house}}
     config = folder / "opencode.json"
-    config.write_text(json.dumps({**told, "autoupdate": False, "share": "disabled"}))
+    asks = {"permission": {"bash": {"*": "allow", "rm *": "ask"}}}
+    config.write_text(json.dumps({**told, **asks, "autoupdate": False, "share": "disabled"}))
     (folder / "models.json").write_text("{}")
     return {
         "HOME": str(home),
@@ -46,7 +47,14 @@ def office(home: Home, api: BotApi, provider: Provider) -> Office:
 
 class TestOpenCode(Scenes):
     RUNS = Calls("bash", {"command": "sleep 60", "description": "wait"})
+    ASKS = Calls("bash", {"command": "rm -rf ../work/*", "description": "tidy up"})
     WAITS = True
+
+    def hurry(self, office: Office, handle: str) -> None:
+        config = office.folder / handle / "opencode.json"
+        told = json.loads(config.read_text())
+        told["provider"]["house"]["options"]["timeout"] = 2_000
+        config.write_text(json.dumps(told))
 
     def user_rows(self, office: Office) -> Iterator[str]:
         for handle in office.members:

@@ -8,11 +8,13 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from adapters.process import birth_of
 
 PATIENCE_S = 30.0
+_NUMBERS = count(1)
 _NOBODY = 65534
 _ENTER_S = 0.5
 """Between the last letter and Enter: what comes faster is taken for pasted text."""
@@ -88,7 +90,7 @@ class Window:
         self._command = command
         self._cwd = cwd
         self._env = {"SHELL": "/bin/sh", "TERM": "xterm-256color", "LANG": "C.UTF-8", **env, "HOME": str(person.home)}
-        self._socket = person.home / "tmux"
+        self._socket = person.home / f"tmux-{next(_NUMBERS)}"
         self._changed = asyncio.Event()
 
     async def __aenter__(self) -> "Window":
@@ -123,6 +125,10 @@ class Window:
         await self.shows(text[-40:])
         await asyncio.sleep(_ENTER_S)
         await self.presses("Enter")
+
+    async def hangs_up(self) -> None:
+        """Its terminal is closed, whatever runs in it."""
+        await self._tmux("kill-server")
 
     async def presses(self, *keys: str) -> None:
         await self._tmux("send-keys", "-t", "main", *keys)

@@ -76,7 +76,14 @@ FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
             paused="no login",
             closed_at=7.5,
             last_seen=6.25,
-            joined=Joined(Process(4711, "12345 boot"), "codex", host=Process(4700, "12300 boot")),
+            joined=Joined(
+                Process(4700, "12300 boot"),
+                "codex",
+                host=Process(4700, "12300 boot"),
+                thread="01a22d92-3c05",
+                seats=(Process(4600, "12200 boot"), Process(4601, "12201 boot")),
+                left=True,
+            ),
             prompted_at=6.125,
             frozen=Frozen(
                 Options(

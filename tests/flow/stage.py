@@ -7,13 +7,16 @@ from dataclasses import fields
 from itertools import count
 from weakref import WeakKeyDictionary
 
+from adapters.gateway.hub import Hub
+from adapters.gateway.runtime import WithGateways
 from adapters.memory.store import MemoryStore
 from bridge.audit import Act, ActKind
 from bridge.caller import Caller
 from bridge.decision import Effect, Verb
 from bridge.errors import Refused
 from bridge.flow.exchange import LOCAL, Exchange
-from bridge.flow.terminals import Gone, never
+from bridge.flow.hosts import Gone
+from bridge.flow.terminals import never
 from bridge.ids import MessageId, NodeId, Place, SessionId
 from bridge.limits import Limits
 from bridge.message import Intent, Message, Origin
@@ -208,6 +211,7 @@ async def stage(
     seed: int = 7,
     confirm_in_chat: bool = True,
     gone: Gone = never,
+    gateways: Hub | None = None,
 ) -> AsyncIterator[Stage]:
     """Without `rules` everybody may do everything. Give the same store again to act a restart, and another `node`
     to act a second bridge."""
@@ -215,6 +219,7 @@ async def stage(
     store = store or MemoryStore()
     runtime = runtime or FakeRuntime()
     clock = clock or ManualClock()
+    linked = WithGateways(runtime, gateways or Hub(0))
     lives = _LIVES[store] = _LIVES.get(store, 0) + 1
     exchange = Exchange(
         profile="default",
@@ -223,7 +228,8 @@ async def stage(
         store=store,
         store_name="memory",
         policy=Rules(rules or [rule("*", "*")]),
-        runtime=runtime,
+        runtime=runtime if gateways is None else linked,
+        present=linked.present if gateways is not None else lambda agent: True,
         chats={chat.scheme: chat},
         clock=clock,
         randomness=random.Random(f"{seed}/{lives}"),

@@ -16,7 +16,7 @@ from bridge.history import Called, History, digest
 from bridge.ids import TurnId
 from bridge.limits import Limits
 from bridge.message import Outcome, State
-from bridge.ports.runtime import Prompt, Result, ToolBegun
+from bridge.ports.runtime import Prompt, Result, ToolBegun, ToolEnded
 from bridge.ports.store import Change
 from bridge.question import Asked, Option, Question
 from bridge.request import Answer
@@ -33,6 +33,7 @@ from tests.flow.stage import ALL, Stage, Tools, ident, person, room, rule, sessi
 
 EDIT = ToolBegun("1", "edit", reading=False)
 READ = ToolBegun("0", "mcp__tieline__peer_receive", reading=True)
+IN_VAIN = ToolEnded("0", ok=False, name=READ.name)
 
 
 @dataclass
@@ -281,6 +282,53 @@ async def test_what_it_asked_for_again_in_vain_counts_as_read_only_where_it_has_
         again = [] if begun else [wording.MAIL_NOTICE_AGAIN]
         assert [prompt.notice for _, prompt in desk.runtime.prompts][1:] == again
         assert (await on.message(sent.message_id)).outcome is Outcome.ACKED
+
+
+async def test_what_its_call_failed_to_read_is_unread_though_it_has_acted() -> None:
+    """It was cut off by the death of the bridge, or had failed there: only the agent can tell."""
+    desk = Desk()
+    (sent,) = await desk.left()
+    desk.worker.tell(IN_VAIN)
+    async with desk.bridge() as on:
+        desk.gate.set()
+        await on.quiet()
+        assert [prompt.notice for _, prompt in desk.runtime.prompts][1:] == [wording.MAIL_NOTICE_AGAIN]
+        assert (await on.message(sent.message_id)).outcome is Outcome.ACKED
+
+
+async def test_that_a_call_has_failed_to_read_is_known_to_every_later_bridge() -> None:
+    store = Away()
+    desk = Desk(store=store)
+    (sent,) = await desk.left()
+    async with desk.bridge() as on:
+        store.down = True
+        with pytest.raises(Refused, match="unavailable"):
+            await desk.tools(desk.worker).receive()
+        store.down = False
+        desk.worker.tell(IN_VAIN)
+        await on.quiet()
+    async with desk.bridge() as on:
+        desk.gate.set()
+        await on.quiet()
+        assert [prompt.notice for _, prompt in desk.runtime.prompts][1:] == [wording.MAIL_NOTICE_AGAIN]
+        assert (await on.message(sent.message_id)).outcome is Outcome.ACKED
+
+
+async def test_what_it_had_read_before_that_call_stays_read() -> None:
+    desk = Desk()
+    async with desk.bridge() as on:
+        sent = await on.send("career", "look it up")
+        await on.quiet()
+        await desk.clock.advance(1)
+        news = await on.send("career", "by the way", wake=False)
+        (more,) = (await desk.tools(desk.worker).receive()).messages
+        assert more.message_id == news.message_id
+    desk.worker.tell(IN_VAIN)
+    async with desk.bridge() as on:
+        desk.gate.set()
+        await on.quiet()
+        read, unread = [await on.message(one.message_id) for one in (sent, news)]
+        assert [(one.unread, one.outcome) for one in (read, unread)] == [(0, Outcome.ACKED), (1, None)]
 
 
 async def test_an_answer_to_a_wait_that_was_cut_off_is_shown_by_the_next_turn() -> None:

@@ -101,7 +101,20 @@ ATTEMPTS: dict[str, Attempt] = {
 }
 """By the method that they try, and where it has several ways the way."""
 
-LINK = ("admitted", "begun", "close", "hint", "paired", "register", "reset", "returned", "stopped", "turned_away")
+LINK = (
+    "views",
+    "seen",
+    "admitted",
+    "begun",
+    "close",
+    "hint",
+    "paired",
+    "register",
+    "reset",
+    "returned",
+    "stopped",
+    "turned_away",
+)
 
 HARMLESS = {
     "Exchange.start": "the bridge's own",
@@ -113,6 +126,9 @@ HARMLESS = {
     "Exchange.sessions": "shows what the caller may discover",
     "Exchange.status": "counts what the caller may discover",
     "Terminals.restore": "the bridge's own",
+    "Exchange.thread_session": "who an agent of a shared process is, of those that have joined by it",
+    "Terminals.thread_session": "who an agent of a shared process is, of those that have joined by it",
+    "Terminals.appears": "the kernel says who has appeared",
     "Terminals.join": "takes no caller: who it is the kernel says (test_terminals.py here and in tests/acceptance)",
     "Terminals.happened": "takes no name: it tells a session of its own mail",
     "Terminals.wait": "takes no name: it waits for a session's own mail",

@@ -27,7 +27,7 @@ def joining(pid: int = 4711, cwd: str = "/srv/olga/work", wish: str | None = Non
 
 
 async def joined(on: Stage, pid: int = 4711, **more: str) -> Caller:
-    name, _ = await on.exchange.terminals.join([pid + 1, pid, 7], joining(pid, **more))
+    name = await on.exchange.terminals.appears([pid + 1, pid, 7], joining(pid, **more))
     return await on.exchange.caller(None, origin=Origin.PEER, bound=name)
 
 
@@ -239,28 +239,6 @@ async def test_who_it_is_outlives_the_bridge_and_what_it_had_read_does_too() -> 
         assert (await joined(on)).session == agent.session
         assert (await told(on, agent, Happening.STOPPED)) is None
         assert (await on.message(read)).outcome is Outcome.ACKED
-
-
-async def test_agents_that_share_a_process_are_told_apart_by_their_threads() -> None:
-    host = Process(500, "birth of 500")
-
-    async def server(on: Stage, pid: int) -> SessionId:
-        agent = Joining(Process(pid, f"birth of {pid}"), "codex", "/srv/olga/work", host=host)
-        return (await on.exchange.terminals.join([pid, 500, 7], agent))[0]
-
-    async with stage(DESK) as on:
-        one = await server(on, 510)
-        assert on.exchange.agent_session([99, 500]) == one  # there is no other
-        assert on.exchange.agent_session([99, 500], "thread-1") == one
-        other = await server(on, 520)
-        assert other == "default/work-codex-2"
-        assert on.exchange.agent_session([98, 500], "thread-2") == other
-        assert on.exchange.agent_session([97, 500], "thread-1") == one
-        assert on.exchange.agent_session([96, 520, 500], "thread-1") == other  # the kernel comes first
-        for thread in (None, "of a helper"):
-            with pytest.raises(Refused, match="share the process"):
-                on.exchange.agent_session([95, 500], thread)
-        assert on.exchange.terminals.hosts(host)
 
 
 async def test_a_person_or_a_shell_is_told_nothing() -> None:

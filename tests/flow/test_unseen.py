@@ -77,6 +77,7 @@ MESSAGES: dict[str, Way] = {
 NOTHING_TO_ASK_ABOUT = {
     "Exchange.spawn",
     *("Exchange.start", "Exchange.begin", "Exchange.drain", "Exchange.redeclare"),
+    "Exchange.thread_session",
     *("Exchange.receive", "Exchange.mail_waits", "Exchange.status", "Exchange.turned_away"),
 }
 

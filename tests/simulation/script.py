@@ -211,7 +211,7 @@ class Script:
         name = self._announce(f"mcp__tieline__{tool}", reading=reading)
         if not reading:
             self._process.act()
-        lost = False
+        lost = well = False
         for _ in range(times):
             try:
                 await call()
@@ -222,9 +222,10 @@ class Script:
             except Disconnected:
                 lost = True
             else:
+                well = True
                 break
             await asyncio.sleep(1)
-        self._process.tell(ToolEnded(name, ok=True))
+        self._process.tell(ToolEnded(name, well, f"mcp__tieline__{tool}", title=name))
         if lost and not reading:
             await self._receive()
 

@@ -29,6 +29,11 @@ class Host:
             raise Unsuitable(f"the gateway's runner has no {', '.join(missing)}")
         self.runner = runner
 
+    @staticmethod
+    def is_here() -> bool:
+        """Whether this process is a gateway at all, and no other command of Hermes'."""
+        return "gateway.run" in sys.modules
+
     @classmethod
     def found(cls) -> "Host | None":
         """The gateway of this process, once it takes messages. Raises `Unsuitable`."""

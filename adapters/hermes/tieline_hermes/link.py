@@ -25,14 +25,14 @@ _REFUSED_S = 30.0
 
 
 class Link:
-    """`heard` gets each frame of the bridge, `opened` sends what there is to tell once a link is there, and `ended` is
-    called once it is gone. All in the link's thread."""
+    """`hello` is how the gateway introduces itself. `heard` gets each frame of the bridge, `opened` sends what there is
+    to tell once a link is there, and `ended` is called once it is gone. All in the link's thread."""
 
     def __init__(
         self,
         path: Path,
         token: Callable[[], str | None],
-        software: str,
+        hello: Callable[[], Frame],
         *,
         opened: Callable[[], None],
         heard: Callable[[Frame], None],
@@ -41,13 +41,14 @@ class Link:
     ) -> None:
         self._path = path
         self._token = token
-        self._software = software
+        self._hello = hello
         self._opened, self._heard, self._ended, self._idle = opened, heard, ended, idle
         self._lock = threading.Lock()
         self._socket: socket.socket | None = None
         self._answers: dict[str, tuple[threading.Event, list[Frame]]] = {}
         self._numbers = count(1)
         self._run = os.urandom(4).hex()
+        self._told: str | None = None
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="tieline-link", daemon=True)
 
@@ -122,7 +123,7 @@ class Link:
         connection.settimeout(_SEND_S)
         connection.connect(str(self._path))
         connection.sendall(f"TIELINE-GATEWAY 1 {token}\n".encode())
-        hello = {"type": "hello", "protocol": PROTOCOL, "software": self._software}
+        hello = {"type": "hello", "protocol": PROTOCOL, **self._hello()}
         connection.sendall(json.dumps(hello).encode() + b"\n")
         buffer, beaten, heard = b"", time.monotonic(), time.monotonic()
         welcome = False
@@ -141,10 +142,10 @@ class Link:
                 for line in lines:
                     frame = json.loads(line)
                     if frame["type"] == "refused":
-                        log.warning("tieline: the bridge refuses this gateway: %s", frame.get("reason"))
+                        self._refused(str(frame.get("reason")))
                         return _REFUSED_S
                     if frame["type"] == "welcome":
-                        welcome = True
+                        welcome, self._told = True, None
                         with self._lock:
                             self._socket = connection
                         self._opened()
@@ -158,6 +159,12 @@ class Link:
                 if self._socket is None:
                     return _AGAIN_S
         return 0
+
+    def _refused(self, reason: str) -> None:
+        """It is tried again and again, and said once."""
+        if reason != self._told:
+            log.warning("tieline: the bridge refuses this gateway: %s", reason)
+            self._told = reason
 
     def _took(self, frame: Frame) -> None:
         if frame["type"] == "ping":

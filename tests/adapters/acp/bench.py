@@ -165,7 +165,8 @@ class Bench:
 
     def received(self, method: str | None = None) -> list[dict[str, Any]]:
         """The frames that agents have received, the answers to their requests where no method is given."""
-        frames = [json.loads(line) for line in self._record.read_text().splitlines()]
+        whole, _, _ = self._record.read_text().rpartition("\n")  # the last line may be on its way still
+        frames = [json.loads(line) for line in whole.splitlines()]
         return [frame for frame in frames if frame.get("method") == method]
 
     async def end(self) -> None:

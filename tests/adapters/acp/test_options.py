@@ -11,6 +11,7 @@ import pytest
 
 from adapters.acp import AgentSpec
 from adapters.acp.files import MOST_BYTES
+from adapters.acp.models import Choice
 from bridge.history import digest
 from bridge.launching import Definition, Options, Server
 from bridge.ports.runtime import Context, Prompt, StartFailed
@@ -85,6 +86,44 @@ async def test_a_model_that_is_not_offered_is_a_matter_of_configuration(
 async def test_a_model_that_cannot_be_set_is_one_too(bench: Bench) -> None:
     spec = bench.spec("--models", "a,b", rules=[{"on": "session/set_config_option", "script": "fail not now"}])
     assert "not now" in (await failure_of(bench, spec, model="b")).detail
+
+
+# The older way of agents that offer models beside their options
+
+
+async def test_a_model_that_is_offered_beside_the_options_is_set_by_a_request_of_its_own(bench: Bench) -> None:
+    spec = bench.spec("--models", "custom:haiku,custom:opus", "--choice", "models")
+    first = await bench.start(bench.runtime(spec), options=Options(model="custom:opus"))
+    [frame] = bench.received("session/set_model")
+    assert frame["params"] == {"sessionId": first.alias, "modelId": "custom:opus"}
+    assert (await bench.say(first, "do: say $model")).final == "custom:opus"
+    await first.close()
+    again = await bench.start(bench.runtime(spec), first.alias, options=Options(model="custom:opus"))
+    assert again.context is Context.RESUMED
+    assert (await bench.say(again, "do: say $model")).final == "custom:opus"
+
+
+async def test_one_that_is_set_already_is_not_set_again_in_that_way_either(bench: Bench) -> None:
+    spec = bench.spec("--models", "haiku,opus", "--choice", "models")
+    await bench.start(bench.runtime(spec), options=Options(model="haiku"))
+    assert bench.received("session/set_model") == []
+
+
+async def test_one_that_is_not_offered_there_is_a_matter_of_configuration(bench: Bench) -> None:
+    spec = bench.spec("--models", "haiku,opus", "--choice", "models")
+    assert "it offers haiku, opus" in (await failure_of(bench, spec, model="sonnet")).detail
+
+
+async def test_one_that_cannot_be_set_there_is_one_too(bench: Bench) -> None:
+    rules = [{"on": "session/set_model", "script": "fail not now"}]
+    spec = bench.spec("--models", "a,b", "--choice", "models", rules=rules)
+    assert "not now" in (await failure_of(bench, spec, model="b")).detail
+
+
+@pytest.mark.parametrize("said", [None, [], {"availableModels": None}, {"availableModels": [None, {"modelId": 1}]}])
+def test_what_is_no_offer_of_models_offers_none(said: Any) -> None:
+    choice = Choice.of({"models": said})
+    assert choice is None or choice.offered == ()
 
 
 async def test_the_sessions_mode_goes_before_that_of_its_agent(bench: Bench) -> None:

@@ -55,6 +55,8 @@ class MemoryExchange:
         }
     )
     tokens: dict[str, SessionId] = field(default_factory=dict)
+    threads: dict[str, SessionId] = field(default_factory=dict)
+    hosted: set[int] = field(default_factory=set)
     ended: dict[str, asyncio.Event] = field(default_factory=dict)
     agents: dict[int, SessionId] = field(default_factory=dict)
     callers: list[Caller] = field(default_factory=list)
@@ -292,6 +294,12 @@ class MemoryExchange:
 
     def token_session(self, token: str) -> SessionId | None:
         return self.tokens.get(token)
+
+    async def thread_session(self, token: str, thread: str | None) -> SessionId | None:
+        return self.threads.get(thread or "") or self.tokens.get(token)
+
+    def below_host(self, pids: Sequence[int]) -> int | None:
+        return next((pid for pid in pids if pid in self.hosted), None)
 
     def agent_session(self, pids: Sequence[int], thread: str | None = None) -> SessionId | None:
         return next((self.agents[pid] for pid in pids if pid in self.agents), None)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.api.terminals import SHELLS
+from adapters.api.ancestry import SHELLS
 from bridge.caller import Descent
 from tests.adapters.api.live import http, post, serving
 from tests.adapters.api.memory_exchange import DESK, MemoryExchange

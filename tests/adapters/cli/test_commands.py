@@ -15,7 +15,7 @@ from tests.adapters.cli.shell import Shell
 KEYS = {
     "status": {
         "pid", "version", "profile", "uptime_s", "store", "telegram", "sessions", "turns", "queued",
-        "oldest_queued_s", "paused_by", "file", "outdated", "nodes",
+        "oldest_queued_s", "paused_by", "file", "outdated", "gateways", "nodes",
     },
     "sessions": {
         "id", "title", "kind", "activity", "live", "task", "cwd", "project", "branch", "places", "last_seen",

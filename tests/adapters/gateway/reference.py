@@ -80,12 +80,20 @@ class Stopped(Exception):
 class Gateway:
     """`topics` are titles by key, and `models` what their agents do in a turn."""
 
-    def __init__(self, home: Path, token: str, topics: dict[str, str], kept: Kept | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        token: str,
+        topics: dict[str, str],
+        kept: Kept | None = None,
+        hello: Frame | None = None,
+    ) -> None:
         self.home = home
         self.token = token
         self.topics = topics
         self.models: dict[str, Model] = {}
         self.kept = kept or Kept()
+        self.hello = {"type": "hello", "protocol": 1, "software": "reference", **(hello or {})}
         self.busy: dict[str, asyncio.Event] = {}
         self.heard: list[Frame] = []
         self.posts: list[Frame] = []
@@ -106,7 +114,7 @@ class Gateway:
         opened = await asyncio.to_thread(self._connect)
         reader, self._writer = await asyncio.open_unix_connection(sock=opened, limit=2**22)
         self._writer.write(f"TIELINE-GATEWAY 1 {self.token}\n".encode())
-        self._send({"type": "hello", "protocol": 1, "software": "reference"})
+        self._send(self.hello)
         for key, title in self.topics.items():
             self._send({"type": "session", "key": key, "title": title, "alias": f"context-{key}"})
         for turn in self.kept.turns.values():

@@ -67,14 +67,14 @@ class StandIn:
         _KEY.set(key)
         task = f"task-{next(self._numbers)}"
         names: dict[str, Any] = {"turn_id": f"{task}:1", "task_id": task}
-        self.desk.pre_llm_call(**names)
+        self.desk.hooks.pre_llm_call(**names)
         while not self.going[key].wait(0.02):
             if key in self._interrupted:
                 self._interrupted.discard(key)
-                self.desk.on_session_end(interrupted=True, **names)
+                self.desk.hooks.on_session_end(interrupted=True, **names)
                 return
-        self.desk.post_llm_call(assistant_response="done", **names)
-        self.desk.on_session_end(**names)
+        self.desk.hooks.post_llm_call(assistant_response="done", **names)
+        self.desk.hooks.on_session_end(**names)
 
 
 async def main() -> None:
@@ -86,7 +86,7 @@ async def main() -> None:
     (home / "hermes" / "tieline" / "token").write_text(os.environ["TIELINE_GATEWAY_TOKEN"])
     host = StandIn(asyncio.get_running_loop())
     host.desk = Desk(home / "hermes", home / "run" / "control.sock", "stand-in")
-    host.desk._host = host  # type: ignore[assignment]
+    host.desk.host = host  # type: ignore[assignment]
     host.desk.link.start()
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)

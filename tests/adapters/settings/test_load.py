@@ -17,7 +17,7 @@ from bridge.limits import Limits
 from bridge.session import Busy, Declared, Habits, Kind, PeerTools
 from policy.rules import Rule
 from policy.selectors import selector
-from tests.adapters.settings.conftest import Load
+from tests.adapters.settings.conftest import Load, Problems
 
 TEXT = """\
 profile = "default"
@@ -291,6 +291,30 @@ def test_the_home_is_where_the_environment_says(environ: dict[str, str], home: s
 def test_to_find_the_home_costs_no_heavy_import() -> None:
     code = "import sys, adapters.settings.home; sys.exit('pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('peer_mode = "plan"', "sessions.career.peer_mode is of agents that the bridge runs, and a gateway runs its "),
+        ('peer_tools = "deny"', "sessions.career.peer_tools is of agents that the bridge runs, "),
+        ('model = "opus"', "sessions.career.model is of agents that the bridge runs, "),
+        ('agent = "desk"', "sessions.career.agent is of agents that the bridge runs, "),
+    ],
+)
+def test_what_is_of_an_agent_is_not_set_for_a_gateways_session(line: str, told: str, problems: Problems) -> None:
+    agent = '[agents.desk]\ncommand = ["desk"]\n'
+    (problem,) = problems(f'{agent}[sessions.career]\nkind = "gateway"\nplaces = ["hermes:a:1"]\n{line}\n')
+    assert problem.startswith(f"tieline.toml:6: {told}")
+
+
+def test_a_gateways_session_is_told_by_its_place_and_may_say_what_becomes_of_handoffs(
+    loaded: Load, problems: Problems
+) -> None:
+    (problem,) = problems('[sessions.career]\nkind = "gateway"\n')
+    assert "names no place" in problem
+    (session,) = loaded('[sessions.career]\nkind = "gateway"\nplaces = ["hermes:a:1"]\nbusy = "steer"\n').sessions
+    assert session.habits.busy is Busy.STEER
 
 
 def test_a_session_at_a_gateways_place_is_run_by_that_gateway(loaded: Load) -> None:
