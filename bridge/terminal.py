@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import count
 
-from bridge.ids import SessionId, session_id
+from bridge.errors import Code, Refused
+from bridge.ids import SessionId, address, handle_of, profile_of, session_id
 from bridge.lineage import for_child
 from bridge.session import Joined, Kind, Session, Source
 from bridge.turn import Process
@@ -80,7 +81,7 @@ def candidates(profile: str, joining: Joining, sessions: Iterable[Session]) -> I
     if joining.thread is not None:
         yield from sorted(one.id for one in sessions if one.joined and one.joined.thread == joining.thread)
     if joining.wish is not None:
-        base = joining.wish.rpartition("/")[2]
+        base = handle_of(_wished(profile, joining.wish))
     else:
         yield from sorted(
             one.id for one in sessions if one.source is Source.FILE and one.cwd and _at(one.cwd, joining.cwd)
@@ -89,6 +90,17 @@ def candidates(profile: str, joining: Joining, sessions: Iterable[Session]) -> I
         ident = session_id(profile, base if number == 1 else f"{base[:58]}-{number}")
         if not for_child(ident):
             yield ident
+
+
+def _wished(profile: str, wish: str) -> SessionId:
+    named = address(wish, profile)
+    if named is None or profile_of(named) != profile:
+        raise Refused(
+            Code.INVALID_REQUEST,
+            f"TIELINE_SESSION is {wish[:80]!a}, which is no handle of the profile {profile}",
+            remedy="Name 1 to 63 of a-z, 0-9 and - there, such as work, or unset it.",
+        )
+    return named
 
 
 def takes(session: Session, joining: Joining) -> bool:

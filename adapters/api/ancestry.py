@@ -90,6 +90,6 @@ def _command(pid: int) -> bytes:
 
 def _directory(pid: int) -> str | None:
     try:
-        return os.readlink(f"/proc/{pid}/cwd")
+        return os.readlink(f"/proc/{pid}/cwd".encode()).decode("utf-8", "replace")
     except OSError:
         return None

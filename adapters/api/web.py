@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 
 _GRACE_S = 0.5
 _CONNECTIONS = 256
+_SILENT = 128
 
 
 class WebServer:
@@ -58,8 +59,9 @@ class WebServer:
             limit_concurrency=_CONNECTIONS,
         )
         config.load()
+        every: dict[_Connection, None] = {}
         server = await asyncio.get_running_loop().create_server(
-            lambda: H11Protocol(config, self._state, {}), sock=self._listener
+            lambda: _Connection(config, self._state, every), sock=self._listener
         )
         try:
             await self._stopping.wait()
@@ -85,6 +87,31 @@ class WebServer:
             task.cancel()
         with suppress(ValueError):  # none is left
             await asyncio.wait(set(self._state.tasks), timeout=_GRACE_S)
+
+
+class _Connection(H11Protocol):
+    """Anybody on this machine can connect, and say nothing. Of connections without a request under way the oldest makes
+    room where there are too many, so that they neither shut others out nor use up the bridge's files."""
+
+    def __init__(self, config: Config, state: ServerState, every: "dict[_Connection, None]") -> None:
+        super().__init__(config, state, {})
+        self._every = every
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._every[self] = None
+        silent = [one for one in self._every if one.silent]
+        if len(silent) > _SILENT:
+            silent[0].transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._every.pop(self, None)
+        super().connection_lost(exc)
+
+    @property
+    def silent(self) -> bool:
+        answered: bool = self.cycle is None or self.cycle.response_complete
+        return answered and not self.transport.is_closing()
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -66,7 +66,7 @@ def _joined(path: str, client: str | None, wish: str | None) -> int:
     first = next(lines, b"")
     if not first:
         return exits.OK
-    body = {"client": client or _client(first), "cwd": os.getcwd(), "session": wish}
+    body = {"client": client or _client(first), "cwd": _directory(), "session": wish}
 
     def admitted() -> str:
         return str(Connection(path, None, None).post("/v1/terminal/join", body)["token"])
@@ -80,6 +80,14 @@ def _joined(path: str, client: str | None, wish: str | None) -> int:
     except Refused as refused:
         return _not_joined(first, f"{refused.code}: {refused.reason}. {refused.remedy}", exits.of_refusal(refused.code))
     return _copied(_Pipe(path, admitted, chain([first], lines), again_s=inf), bridge, token)
+
+
+def _directory() -> str:
+    """Its name may be no text, and it may be gone."""
+    try:
+        return os.fsencode(os.getcwd()).decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 def _client(line: bytes) -> str:

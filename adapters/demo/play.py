@@ -116,23 +116,22 @@ class _Scenes:
         """Lets a person type into the topics until the end of input."""
         topic = next(iter(PERSONAS))
         self._chat.note(
-            f"Your turn: what you type goes to {topic}. `@career` or `@career TEXT` goes on in another topic, "
-            "`[Go on]` presses that button, /help lists the commands, Ctrl-D ends. Write `trip`, and Travel has your "
-            "approval asked for: `@travel`, then `[Approve once]`; /policy there tells who may do what."
+            f"Your turn: what you type goes to {topic}. `@career` goes on in another topic, `@career TEXT` hands "
+            "that on from where you are, `[Go on]` presses that button, /help lists the commands, Ctrl-D ends. Write "
+            "`trip`, and Travel has your approval asked for: `@travel`, then `[Approve once]`; /policy there tells who "
+            "may do what."
         )
         while line := await asyncio.to_thread(sys.stdin.readline):
             if sys.stdin.isatty() and sys.stdout.isatty():
                 print(_WIPE_TYPED, end="", flush=True)  # it is shown again, in its topic
             text = line.strip()
-            if text.startswith("@"):
-                name, _, text = text[1:].partition(" ")
-                if name not in PERSONAS:
-                    self._chat.note(f"There is no topic {name[:40]!a} here, but {', '.join(PERSONAS)}.")
+            if text.startswith("@") and " " not in text:  # with a text it is a mention, as in any chat
+                if text[1:] not in PERSONAS:
+                    self._chat.note(f"There is no topic {text[1:41]!a} here, but {', '.join(PERSONAS)}.")
                     continue
-                topic = name
-                if not text:
-                    self._chat.note(f"What you type goes to {topic} now.")
-            if text.startswith("["):
+                topic = text[1:]
+                self._chat.note(f"What you type goes to {topic} now.")
+            elif text.startswith("["):
                 if not await self._chat.press(self._exchange.inbound, topic, text.strip("[]")):
                     self._chat.note(f"There is no such button in {topic}.")
             elif text.strip():

@@ -73,8 +73,8 @@ class Agents:
             await self.retire(session.id)
         if name is None or not known:
             unknown = f"no agent named {name!r} is configured for {session.id}"
-            detail = f"{unknown}, or an operator must accept its command first"
-            raise StartFailed(Failure(FailureKind.CONFIG, detail))
+            remedy = "a new one of tieline.toml holds from the bridge's next start, or once an operator accepts it"
+            raise StartFailed(Failure(FailureKind.CONFIG, f"{unknown}: {remedy}"))
         token = f"{self._ledger.randomness.getrandbits(256):064x}"
         digest = digest_of(token)
         self._tokens[digest] = session.id

@@ -191,6 +191,14 @@ async def test_a_program_without_a_terminal_is_no_agent_of_a_person(home: Home) 
         assert (code, said) == (0, "")
 
 
+async def test_a_directory_whose_name_is_no_text_keeps_nobody_out(home: Home) -> None:
+    await home.up()
+    for _ in range(2):  # the same one comes back
+        async with terminal(home, os.fsdecode(b"caf\xe9")) as agent:
+            assert "result" in await agent.does("begin")
+            assert [one["id"] for one in await terminals(home)] == ["default/caf-claude-code"]
+
+
 async def test_hooks_say_nothing_and_cost_nothing_where_no_bridge_runs(home: Home) -> None:
     home.write()
     async with terminal(home) as agent:

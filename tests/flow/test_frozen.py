@@ -172,6 +172,7 @@ async def test_an_agent_that_has_left_the_file_answers_nobody_any_more() -> None
         await on.exchange.redeclare([career()], agents=["other"])
         await on.say("career", "hello again")
         await on.chat.seen(room("career"), "no agent named 'fake' is configured")
+        await on.chat.seen(room("career"), "from the bridge's next start")
         assert on.runtime.agents[0].closed
         assert len(on.runtime.prompts) == 1
         await on.exchange.redeclare([career()], agents=["fake", "other"])

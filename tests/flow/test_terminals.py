@@ -51,6 +51,14 @@ async def test_it_is_named_by_its_wish_its_directory_in_the_file_or_directory_an
         assert (await joined(on, 20)).session == "default/work-claude-code"  # its server was started again
 
 
+@pytest.mark.parametrize("wish", ["other/work", "../../work", "Work", "..", "default/"])
+async def test_what_its_environment_names_is_a_session_of_this_profile_or_refused(wish: str) -> None:
+    async with stage(DESK) as on:
+        with pytest.raises(Refused, match="TIELINE_SESSION is"):
+            await joined(on, wish=wish)
+        assert (await joined(on, wish="default/work")).session == "default/work"
+
+
 async def test_what_a_bridges_agent_starts_or_a_terminals_agent_starts_joins_as_nobody() -> None:
     started = asyncio.Event()
 

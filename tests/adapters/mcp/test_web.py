@@ -163,3 +163,22 @@ async def test_the_listener_ends_with_what_is_open(exchange: MemoryExchange) -> 
     with pytest.raises((MCPError, ExceptionGroup, httpx2.HTTPError)):
         async with client(address, "desk-token"):
             pass
+
+
+async def test_connections_that_say_nothing_shut_nobody_out(exchange: MemoryExchange) -> None:
+    async with listening(exchange) as address, httpx2.AsyncClient(headers={**ACCEPTS, **BEARER}) as http:
+        opened = await http.post(f"{address}/mcp", json=OPEN)
+        session = {"Mcp-Session-Id": opened.headers["mcp-session-id"], "MCP-Protocol-Version": "2025-06-18"}
+        host, port = address.removeprefix("http://").split(":")
+        async with http.stream("GET", f"{address}/mcp", headers=session) as stream:
+            silent = [await asyncio.open_connection(host, int(port)) for _ in range(300)]
+            silent[-1][1].write(b"GET / HTTP/1.1\r\nX-")
+            async with httpx2.AsyncClient(headers=BEARER) as another:
+                assert (await another.get(f"{address}/v1/sessions")).status_code == 200
+            assert await silent[0][0].read() == b""
+            assert not stream.is_closed
+            exchange.revoke("desk-token")  # which the stream, where it is still open, ends by
+            with pytest.raises(httpx2.RemoteProtocolError):
+                await stream.aread()
+        for _, writer in silent:
+            writer.close()
