@@ -99,6 +99,7 @@ class Approvals:
             message = await self._found(work, message_id)
             if message.state is not State.HELD:
                 return Decided(message, await _over(work, message))
+            work.guard(message)  # or somebody has decided between this look and the next
             place = await wished(work, message, f"a terminal asks to approve it ({scope})")
             work.act(ActKind.PROPOSED, by, message.id, scope=scope.value)
             return Decided(message, "It waits for an operator's word in the chat.", waits_at=place)

@@ -64,13 +64,13 @@ async def let_go(work: Work, message: Message, how: str, by: str | None) -> None
 
 async def wished(work: Work, message: Message, wish: str) -> Place | None:
     """Somebody who may not decide alone would like a decision: the question says so. Returns where it stands."""
-    approval = await open_about(work, message)
-    if approval is None:
+    approval, held = await open_about(work, message), await of_pair(work, message)
+    if approval is None or not held:
         return None
     content = {**json.loads(approval.content), "wish": wish}
     told = replace(approval, content=json.dumps(content))
     work.put(told)
-    await _ask(work, told, await of_pair(work, message))
+    await _ask(work, told, held)
     return Place(content["place"]) if content["place"] else None
 
 

@@ -4,7 +4,9 @@ import asyncio
 
 import pytest
 
+from bridge.decision import Effect
 from bridge.errors import Code, Refused
+from bridge.grant import Scope
 from bridge.message import Intent, State
 from bridge.ports.runtime import Prompt
 from bridge.post import Post
@@ -12,7 +14,7 @@ from bridge.request import Answer
 from bridge.views import Receipt
 from tests.fakes.interleaved import interleaved
 from tests.fakes.runtime import Behaviour, FakeAgent
-from tests.flow.stage import Stage, ident, session, stage
+from tests.flow.stage import ALL, Stage, ident, person, room, rule, session, stage
 
 SEEDS = range(5)
 
@@ -182,3 +184,18 @@ async def test_no_post_is_sent_twice(seed: int) -> None:
             while await on.store.pending_posts("room"):
                 await on.quiet()
         assert len(tried) == len({post.key for post in tried}) == 20
+
+
+@pytest.mark.parametrize("seed", range(40))
+async def test_what_a_terminal_wishes_waits_where_it_is_said_to_or_was_decided_before(seed: int) -> None:
+    place = room("career")
+    asks = [rule("default/shell", "default/career", ALL, Effect.ASK)]
+    async with stage(session("career"), rules=asks, store=interleaved(seed)) as on:
+        sent = await on.send("career", "please", wake=False)
+        await on.chat.seen(place, "needs your approval")
+        by, pressing = await person(on), asyncio.create_task(on.press("career", "Approve once"))
+        for _ in range(seed):
+            await asyncio.sleep(0)
+        wished = await on.exchange.oversight.approve(by, sent.message_id, Scope.ONCE)
+        await pressing
+        assert (wished.state, wished.waits_for) in ((State.HELD, (place,)), (State.QUEUED, ()))
