@@ -143,7 +143,8 @@ class GatewayServer:
         return None
 
     def _turn_away(self, link: Link, refused: Refused) -> None:
-        log.warning("the gateway %s is turned away: %s", link.name, refused.reason)
+        if refused.reason != self._hub.standing(link.name).trouble:  # It tries again and again.
+            log.warning("the gateway %s is turned away: %s", link.name, refused.reason)
         if self._hub.link(link.name) in (None, link):
             self._hub.troubled(link.name, refused.reason)
         link.send("refused", **_told(refused))

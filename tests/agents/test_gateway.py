@@ -29,7 +29,9 @@ def hands_over(model: Model, answers: Says | Waits) -> None:
     model.on("Initech", answers, tool="peer_receive")
     model.on("", Says("nothing is left"), tool="peer_receive")
     model.on(NOTICE, READ)
-    model.on("unfinished work", READ)  # Hermes goes on by itself with what a restart has cut off.
+    model.on(
+        "unfinished work", ANSWER
+    )  # Hermes goes on by itself with what a restart has cut off, and knows what it read.
 
 
 async def test_a_topic_hands_to_an_idle_one_of_the_same_bot_and_its_answer_comes_back(

@@ -115,7 +115,7 @@ class Link:
         """One link, until it ends. Returns how long to wait for the next."""
         token = self._token()
         if token is None:
-            return _REFUSED_S
+            return _AGAIN_S  # The gateway is about to start, and what it goes on with wants the link at once.
         with socket.socket(socket.AF_UNIX) as connection:
             return self._linked(connection, token)
 
