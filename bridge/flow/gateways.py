@@ -4,7 +4,6 @@ A gateway's session is one by its key, which is its place: the same after every 
 is a turn like any other, so that what is asked, read and settled in it goes by the same rules.
 """
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
@@ -32,6 +31,7 @@ from bridge.message import Origin, State
 from bridge.ports.chat import Heard, Person
 from bridge.proposed import gateway_proposed
 from bridge.session import Binding, Kind, Session, Source
+from bridge.token import digest_of
 from bridge.views import GatewayView, PairedView
 from bridge.wording import one_line, short
 
@@ -271,10 +271,6 @@ class Gateways:
             )
             await record_attempt(self._ledger, caller, what, refused)
             raise refused
-
-
-def digest_of(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
 def unknown_gateway(name: str) -> Refused:

@@ -62,7 +62,7 @@ def office(home: Home, api: BotApi, provider: Provider, somebody: Person) -> Off
 
 class TestClaude(Scenes):
     RUNS = Calls("Bash", {"command": "sleep 60", "description": "wait"})
-    ASKS = Calls("Bash", {"command": "rm -rf ../work/*", "description": "tidy up"})
+    ASKS = Calls("Bash", {"command": "rm -rf ./left-over", "description": "tidy up"})
     ONCE = "Yes"
     REFUSED = "Authentication required"
 

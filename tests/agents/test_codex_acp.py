@@ -51,7 +51,7 @@ class TestCodex(Scenes):
     RUNS = Calls("exec_command", {"cmd": "sleep 60"})
     ASKS = Calls(
         "exec_command",
-        {"cmd": "rm -rf ../work/*", "sandbox_permissions": "require_escalated", "justification": "May I tidy up?"},
+        {"cmd": "rm -rf ./left-over", "sandbox_permissions": "require_escalated", "justification": "May I tidy up?"},
     )
     ONCE = "Yes, proceed"
     REFUSED = "Authentication required"

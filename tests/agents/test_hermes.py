@@ -30,7 +30,7 @@ def office(home: Home, api: BotApi, provider: Provider) -> Office:
 
 class TestHermes(Scenes):
     RUNS = Calls("terminal", {"command": "sleep 60"})
-    ASKS = Calls("terminal", {"command": "rm -rf ../work/*"})
+    ASKS = Calls("terminal", {"command": "rm -rf ./left-over"})
 
     async def test_one_home(self, office: Office) -> None:
         """Two sessions share a home of Hermes: each is itself, with the model that it names, and goes on as itself."""

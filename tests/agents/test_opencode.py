@@ -47,7 +47,7 @@ def office(home: Home, api: BotApi, provider: Provider) -> Office:
 
 class TestOpenCode(Scenes):
     RUNS = Calls("bash", {"command": "sleep 60", "description": "wait"})
-    ASKS = Calls("bash", {"command": "rm -rf ../work/*", "description": "tidy up"})
+    ASKS = Calls("bash", {"command": "rm -rf ./left-over", "description": "tidy up"})
     WAITS = True
 
     def hurry(self, office: Office, handle: str) -> None:

@@ -7,13 +7,13 @@ import pytest
 from bridge.caller import Caller
 from bridge.decision import Effect
 from bridge.errors import Code, Refused
-from bridge.flow.gateways import digest_of
 from bridge.gateway import agent_of, gateway_of, handle_from, name_of_gateway
 from bridge.ids import Place, SessionId
 from bridge.message import Origin, State
 from bridge.ports.chat import Pressed
 from bridge.ports.runtime import Prompt, Result
 from bridge.session import Kind
+from bridge.token import digest_of
 from bridge.turn import Failure, FailureKind
 from tests.fakes.chat import FakeChat
 from tests.fakes.runtime import FakeAgent
