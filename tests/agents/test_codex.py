@@ -53,8 +53,7 @@ async def trusted(there: Beside) -> AsyncIterator[Window]:
     """Its first window, in which the person says yes to the hooks."""
     async with there.window("codex") as window:
         await window.shows("Hooks need review")
-        await window.presses("Down")
-        await window.shows("› 2.")
+        await window.moves_to("› 2.")
         await window.presses("Enter")
         await window.shows("stub default")
         yield window

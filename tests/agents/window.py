@@ -130,6 +130,14 @@ class Window:
         """Its terminal is closed, whatever runs in it."""
         await self._tmux("kill-server")
 
+    async def moves_to(self, choice: str) -> None:
+        """Presses Down until the choice is the one that is marked: a key that comes too early is not heard."""
+        async with asyncio.timeout(PATIENCE_S):
+            while choice not in await self.screen():
+                await self.presses("Down")
+                with suppress(AssertionError):
+                    await self.shows(choice, timeout=2)
+
     async def presses(self, *keys: str) -> None:
         await self._tmux("send-keys", "-t", "main", *keys)
 

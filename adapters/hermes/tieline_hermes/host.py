@@ -38,7 +38,8 @@ class Host:
     def found(cls) -> "Host | None":
         """The gateway of this process, once it takes messages. Raises `Unsuitable`."""
         module = sys.modules.get("gateway.run")
-        if module is None:
+        # While it is being loaded, what it has not yet is no sign of another version.
+        if module is None or getattr(module.__spec__, "_initializing", False):
             return None
         if not hasattr(module, "_gateway_runner_ref"):
             raise Unsuitable("gateway.run has no _gateway_runner_ref")

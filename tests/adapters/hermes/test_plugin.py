@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import AsyncIterator
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -152,3 +153,18 @@ def test_a_gateway_without_what_the_plugin_needs_is_refused_by_name() -> None:
 )
 def test_a_session_is_called_by_its_topic(origin: dict[str, str | None], title: str) -> None:
     assert title_of(SimpleNamespace(origin=SimpleNamespace(**origin), display_name=None)) == title
+
+
+@pytest.mark.parametrize("loading", [True, False])
+def test_a_gateway_that_is_still_being_loaded_is_no_unknown_version(
+    monkeypatch: pytest.MonkeyPatch, loading: bool
+) -> None:
+    module = ModuleType("gateway.run")
+    module.__spec__ = ModuleSpec("gateway.run", None)
+    module.__spec__._initializing = loading  # type: ignore[attr-defined]  # as the import system marks it
+    monkeypatch.setitem(sys.modules, "gateway.run", module)
+    if loading:
+        assert Host.found() is None
+    else:
+        with pytest.raises(Unsuitable, match="_gateway_runner_ref"):
+            Host.found()
