@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import Any
 
 from adapters.gateway.frames import MOST_BYTES, BadFrame, Frame, read, written
@@ -14,6 +15,7 @@ BEAT_S = 10.0
 SILENT_S = 35.0
 _BEHIND_BYTES = 2 * MOST_BYTES
 """So much may wait for a gateway that reads too slowly."""
+_FAREWELL_S = 2.0
 _TOO_LONG = f"a line is longer than {MOST_BYTES} bytes"
 
 
@@ -79,6 +81,9 @@ class Link:
                 self.close()
             self.send("ping")
 
+    async def farewell(self) -> None:
+        await farewell(self._reader, self._writer)
+
     def close(self) -> None:
         """Also where it reads nothing any more: nothing of ours waits for it."""
         self.cut = self.cut or not self._reader.at_eof()
@@ -86,3 +91,14 @@ class Link:
         self._writer.close()
         if self._writer.transport.get_write_buffer_size():
             self._writer.transport.abort()
+
+
+async def farewell(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Lets whoever is turned away hear why. What it still sends is passed over for a moment: a connection that is
+    closed over it takes along what was said last."""
+    with suppress(TimeoutError, OSError, ValueError):
+        async with asyncio.timeout(_FAREWELL_S):
+            if not writer.is_closing():
+                writer.write_eof()
+            while await reader.read(65_536):
+                pass

@@ -12,7 +12,7 @@ from adapters.gateway.exchange import Exchange, FailureOf
 from adapters.gateway.frames import PROTOCOL, BadFrame, Frame, maybe, number, text, texts, written
 from adapters.gateway.hub import Hub
 from adapters.gateway.job import Job, Seat, result_of
-from adapters.gateway.link import BEAT_S, Link
+from adapters.gateway.link import BEAT_S, Link, farewell
 from adapters.process import birth_of
 from bridge.errors import Code, Refused
 from bridge.gateway import place_of
@@ -63,6 +63,7 @@ class GatewayServer:
             name = await self._admitted(token)
         except Refused as refused:
             writer.write(written("refused", **_told(refused)))
+            await farewell(reader, writer)
             return
         link = Link(name, reader, writer, self._clock, _process(writer))
         try:
@@ -73,9 +74,9 @@ class GatewayServer:
             await self._admitted(token)
             await self._linked(link)
         except BadFrame as bad:
-            self._turn_away(link, Refused(Code.INVALID_REQUEST, f"it breaks the protocol: {bad}", remedy=_SEE))
+            await self._turn_away(link, Refused(Code.INVALID_REQUEST, f"it breaks the protocol: {bad}", remedy=_SEE))
         except Refused as refused:
-            self._turn_away(link, refused)
+            await self._turn_away(link, refused)
         finally:
             self._left(link)
         await self._exchange.gateways.seen(name)
@@ -142,15 +143,21 @@ class GatewayServer:
             return bad
         return None
 
-    def _turn_away(self, link: Link, refused: Refused) -> None:
+    async def _turn_away(self, link: Link, refused: Refused) -> None:
         if refused.reason != self._hub.standing(link.name).trouble:  # It tries again and again.
             log.warning("the gateway %s is turned away: %s", link.name, refused.reason)
         if self._hub.link(link.name) in (None, link):
             self._hub.troubled(link.name, refused.reason)
         link.send("refused", **_told(refused))
+        link.cut = True
+        self._unlinked(link)
+        await link.farewell()
 
     def _left(self, link: Link) -> None:
         link.close()
+        self._unlinked(link)
+
+    def _unlinked(self, link: Link) -> None:
         if self._hub.leave(link):
             log.info("the link of the gateway %s has ended", link.name)
             self._chat(link.name).gone()

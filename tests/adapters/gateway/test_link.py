@@ -419,3 +419,15 @@ async def test_one_that_says_no_hello_is_told_what_a_link_begins_with(on: Links)
     wire = await on.connect()
     wire.say("ready")
     assert "begins with hello" in (await wire.hears("refused"))["reason"]
+
+
+@pytest.mark.parametrize("paired", [True, False])
+async def test_whoever_is_turned_away_hears_why_also_where_it_had_much_to_say(on: Links, paired: bool) -> None:
+    wire = await on.connect(None if paired else "0" * 64)
+    wire.say("hello", protocol=1, software="test", unfit="another version")
+    for _ in range(64):
+        wire.say("session", key=KEY, title="x" * 100_000)
+    await wire.writer.drain()
+    assert (await wire.hears("refused"))["code"] == ("invalid_request" if paired else "not_permitted")
+    wire.end()
+    await wire.serving
