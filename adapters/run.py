@@ -35,7 +35,7 @@ def run(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> in
     if set(arguments) - {"--json", "--accept"}:
         print(_USAGE, file=sys.stderr)
         return OK if set(arguments) <= {"-h", "--help", "--json", "--accept"} else USAGE
-    if "--accept" in arguments and not _by_person():
+    if "--accept" in arguments and not by_person():
         print("--accept is a person's word: type it in a terminal that no agent has opened", file=sys.stderr)
         return REFUSED
     home = home_of(environ)
@@ -55,7 +55,7 @@ def run(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> in
                 redactor.hide(secret)
             return run_loop(_serve(settings, environ, accept="--accept" in arguments))
     except Exception as error:
-        match _alone(error):
+        match alone(error):
             case HomeLocked() | SocketTaken() as taken:
                 print(taken, file=sys.stderr)
                 return NOT_NOW
@@ -69,7 +69,7 @@ def run(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> in
                 raise
 
 
-def _alone(error: Exception) -> BaseException:
+def alone(error: Exception) -> BaseException:
     """What a group of one holds: the parts of the bridge run in task groups."""
     found: BaseException = error
     while isinstance(found, BaseExceptionGroup) and len(found.exceptions) == 1:
@@ -91,7 +91,7 @@ def _tell_person(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def _by_person() -> bool:
+def by_person() -> bool:
     """As far as anybody can tell. Else whoever writes the file could accept it, too."""
     return _on_terminal() and not of_an_agent()
 

@@ -1,0 +1,92 @@
+"""The last step: the bridge runs on the new home, and hands its first work on."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adapters.api.listener import SocketTaken
+from adapters.compose import bridge
+from adapters.onboarding.console import Console, Ended
+from adapters.onboarding.file import Office
+from adapters.run import alone
+from adapters.settings.load import load
+from adapters.sqlite.lock import HomeLocked
+from adapters.sqlite.migrate import NewerSchema
+from adapters.telegram.place import person_id
+from bridge.caller import Caller
+from bridge.errors import Code, Refused
+from bridge.flow.exchange import Exchange
+from bridge.ids import MessageId, Place, session_id
+from bridge.message import Origin
+from bridge.request import Answer
+from bridge.views import FileState, Send
+
+TEXT = "This is the first handoff. Please answer in one sentence."
+_PATIENCE_S = 300.0
+_SHOWN = 600
+
+
+@dataclass(frozen=True, slots=True)
+class FirstHandoff:
+    """`answer` is how the request stands, and `waits` says that an operator must accept the file first."""
+
+    message: MessageId | None = None
+    answer: str | None = None
+    text: str = ""
+    waits: bool = False
+
+    @property
+    def done(self) -> bool:
+        return self.answer == Answer.ANSWERED
+
+    def as_json(self) -> dict[str, Any]:
+        return {"message_id": self.message, "answer": self.answer, "text": self.text, "waits": self.waits}
+
+
+async def first(console: Console, home: Path, office: Office, environ: Mapping[str, str]) -> FirstHandoff:
+    """Sends it as the operator would in the first topic, and waits for its answer there. The bridge ends with it.
+
+    Raises `Refused` where no bridge can run."""
+    try:
+        return await _first(console, home, office, environ)
+    except Exception as error:
+        match alone(error):
+            case HomeLocked() | SocketTaken() | NewerSchema() as taken:
+                raise Refused(Code.BUSY, str(taken), remedy="All is written; set that right: tieline run") from None
+            case Refused() as refused:
+                raise refused from None
+            case _:
+                raise
+
+
+async def _first(console: Console, home: Path, office: Office, environ: Mapping[str, str]) -> FirstHandoff:
+    settings = load(home, environ)
+    asker, asked = office.desks[:2]
+    async with bridge(settings, environ, alone=True) as exchange:
+        if exchange.charter.file is not FileState.HOLDS:
+            return FirstHandoff(waits=True)
+        caller = Caller(
+            session_id(settings.profile, asker.handle),
+            Origin.USER,
+            place=Place(asker.place(office.ground)),
+            person=person_id(office.operator.id),
+            operator=True,
+        )
+        try:
+            receipt = await exchange.send(caller, Send(to=asked.handle, text=TEXT, wake=True))
+        except Refused as refused:
+            console.say(f"It is not taken: {refused.reason}. {refused.remedy}")
+            return FirstHandoff(answer=Answer.FAILED.value, text=refused.reason)
+        what = f"{asked.topic.title} has it, and is to answer; Enter: do not wait for it"
+        found = None
+        with suppress(Ended):  # who is away by now learns of it in Telegram
+            found = await console.waiting(what, _answered(exchange, caller, receipt.message_id))
+        return found or FirstHandoff(receipt.message_id, Answer.OPEN.value)
+
+
+async def _answered(exchange: Exchange, caller: Caller, message: MessageId) -> FirstHandoff:
+    view = await exchange.answer(caller, message, _PATIENCE_S)
+    said = view.reply.text if view.reply is not None else view.reason or ""
+    return FirstHandoff(message, view.answer.value, said[:_SHOWN])
