@@ -5,7 +5,6 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 
 from adapters.acp.presets import PRESETS
-from adapters.acp.probe import probed
 from adapters.acp.spec import AgentSpec, Times, environment
 from adapters.onboarding.hearing import shown
 from adapters.onboarding.visit import Visit
@@ -64,6 +63,8 @@ def _installing() -> Iterator[str]:
 
 async def _ready(visit: Visit, name: str) -> bool:
     """Whether it starts, and is logged in as far as it tells."""
+    from adapters.acp.probe import probed  # noqa: PLC0415 - it takes half a second
+
     console = visit.console
     console.say(f"Starting {name} once, to see whether it is ready…")
     with tempfile.TemporaryDirectory(prefix="tieline-init-") as cwd:

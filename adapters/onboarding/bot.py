@@ -6,10 +6,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from adapters.compose import sole_poller
 from adapters.onboarding.hearing import shown
 from adapters.onboarding.progress import Progress
 from adapters.onboarding.visit import Bot, Means, Visit, hopeless, noted
+from adapters.sole_poller import sole_poller
 from adapters.telegram.asking import Asking, Unanswered, Why
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.sole import PolledElsewhere

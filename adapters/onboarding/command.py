@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from adapters.by_person import by_person
 from adapters.cli import exits
 from adapters.cli.output import note, record, say
 from adapters.logs import logging_to
-from adapters.onboarding import handoff
 from adapters.onboarding.agents import bound
 from adapters.onboarding.bot import chosen
 from adapters.onboarding.console import Console, Ended
 from adapters.onboarding.file import Desk, Office, handles, write
+from adapters.onboarding.first import TEXT, FirstHandoff
 from adapters.onboarding.ground import captured
 from adapters.onboarding.operator import paired
 from adapters.onboarding.progress import Notebook, Progress, of_settings
 from adapters.onboarding.topics import opened
 from adapters.onboarding.visit import Means, Visit
-from adapters.run import by_person
 from adapters.settings.home import LOCK, SETTINGS_FILE, home_of
 from adapters.settings.load import checked
 from adapters.settings.problems import SettingsError
@@ -138,14 +138,16 @@ def _written(visit: Visit, office: Office) -> Path | None:
     return backup
 
 
-async def _handed(means: Means, office: Office) -> handoff.FirstHandoff:
+async def _handed(means: Means, office: Office) -> FirstHandoff:
+    from adapters.onboarding.handoff import first  # noqa: PLC0415 - the bridge itself: it takes a second
+
     asker, asked = (desk.topic.title for desk in office.desks[:2])
-    means.console.say(f"The bridge starts, and hands “{handoff.TEXT}” from {asker} to {asked}.")
+    means.console.say(f"The bridge starts, and hands “{TEXT}” from {asker} to {asked}.")
     with logging_to(means.home, stderr=io.StringIO()):
-        return await handoff.first(means.console, means.home, office, means.environ)
+        return await first(means.console, means.home, office, means.environ)
 
 
-def _farewell(console: Console, office: Office, result: handoff.FirstHandoff) -> None:
+def _farewell(console: Console, office: Office, result: FirstHandoff) -> None:
     asker, asked = (desk.topic.title for desk in office.desks[:2])
     if result.waits:
         console.say("This home had operators before. What is new waits for the word of one of them, in their chat.")
@@ -191,9 +193,7 @@ def _title(console: Console, number: int, text: str) -> None:
     console.say(f"\n{number} of {_STEPS}: {text}")
 
 
-def _as_json(
-    home: Path, visit: Visit, office: Office, backup: Path | None, result: handoff.FirstHandoff
-) -> dict[str, Any]:
+def _as_json(home: Path, visit: Visit, office: Office, backup: Path | None, result: FirstHandoff) -> dict[str, Any]:
     return {
         "settings": str(home / SETTINGS_FILE),
         "backup": str(backup) if backup else None,

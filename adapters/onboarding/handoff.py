@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from adapters.api.listener import SocketTaken
 from adapters.compose import bridge
 from adapters.onboarding.console import Console, Ended
 from adapters.onboarding.file import Office
+from adapters.onboarding.first import TEXT, FirstHandoff
 from adapters.run import alone
 from adapters.settings.load import load
 from adapters.sqlite.lock import HomeLocked
@@ -23,26 +22,8 @@ from bridge.message import Origin
 from bridge.request import Answer
 from bridge.views import FileState, Send
 
-TEXT = "This is the first handoff. Please answer in one sentence."
 _PATIENCE_S = 300.0
 _SHOWN = 600
-
-
-@dataclass(frozen=True, slots=True)
-class FirstHandoff:
-    """`answer` is how the request stands, and `waits` says that an operator must accept the file first."""
-
-    message: MessageId | None = None
-    answer: str | None = None
-    text: str = ""
-    waits: bool = False
-
-    @property
-    def done(self) -> bool:
-        return self.answer == Answer.ANSWERED
-
-    def as_json(self) -> dict[str, Any]:
-        return {"message_id": self.message, "answer": self.answer, "text": self.text, "waits": self.waits}
 
 
 async def first(console: Console, home: Path, office: Office, environ: Mapping[str, str]) -> FirstHandoff:
