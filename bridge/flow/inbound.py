@@ -1,7 +1,7 @@
 """Inbound: what people say and press, kept before it is acknowledged, then told apart and passed on."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from bridge import wording
@@ -18,7 +18,7 @@ from bridge.flow.mentions import Mentions
 from bridge.flow.showing import show
 from bridge.flow.work import Work
 from bridge.ids import ConversationId, MessageId, Place
-from bridge.intake import Update
+from bridge.intake import Note, Update
 from bridge.message import Intent, Message, Origin
 from bridge.ports.chat import Heard, Pressed
 from bridge.ports.store import Key
@@ -72,6 +72,18 @@ class Inbound:
             for update in await work.store.updates(source, [number]):
                 if update.handled_at is None:
                     work.put(replace(update, handled_at=work.now, error=error))
+
+        await self._ledger.do(body)
+
+    async def recall(self, source: str) -> Mapping[str, str]:
+        return {note.key: note.text for note in await self._ledger.store.notes(source) if note.text}
+
+    async def remember(self, source: str, key: str, text: str) -> None:
+        async def body(work: Work) -> None:
+            known = {note.key: note for note in await work.store.notes(source)}
+            note = known.get(key) or Note(source, key, "")
+            if note.text != text:
+                work.put(replace(note, text=text))
 
         await self._ledger.do(body)
 

@@ -1,7 +1,7 @@
 """What the tests of Telegram run the adapter with: a clock whose pauses fly by, and an intake that remembers."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 
 from adapters.telegram.budget import Budget, Rate, Rates
@@ -73,6 +73,7 @@ class RememberingIntake:
         self.heard: list[Heard] = []
         self.pressed: list[Pressed] = []
         self.places: dict[str, Place] = {}
+        self.notes: dict[str, str] = {}
         self.answer = "Done"
         self.away = False
         self.dies: BaseException | None = None
@@ -114,6 +115,14 @@ class RememberingIntake:
         self._store()
         self.finished[number] = error
         self._pulse()
+
+    async def recall(self, source: str) -> Mapping[str, str]:
+        self._store()
+        return dict(self.notes)
+
+    async def remember(self, source: str, key: str, text: str) -> None:
+        self._store()
+        self.notes[key] = text
 
     async def sent(self, scheme: str, receipt: str) -> Place | None:
         return self.places.get(receipt)
