@@ -32,10 +32,12 @@ class PostState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """`action` is at most 64 bytes of `verb:id`; what it means is `flow/buttons.py`'s to say."""
+    """`action` is at most 64 bytes of `verb:id`; what it means is `flow/buttons.py`'s to say. One with a `url` is a
+    link, and has no action: it stays under its post when that is revised."""
 
     label: str
-    action: str
+    action: str = ""
+    url: str | None = None
 
 
 @quick
@@ -43,7 +45,8 @@ class Button:
 class Post:
     """`key` is unique: revising a post is putting another text under the same key.
 
-    `receipt` is the chat's own id of the sent message. `due_at` holds it back until then.
+    `receipt` is the chat's own id of the sent message. `due_at` holds it back until then. `answers` is the key of the
+    post that it replies to, or that one's receipt as it is handed to a chat.
     """
 
     id: PostId
@@ -60,6 +63,7 @@ class Post:
     receipt: str | None = None
     attempts: int = 0
     error: str | None = None
+    answers: str | None = None
     version: int = 0
 
     def waits(self, now: float) -> bool:

@@ -7,6 +7,16 @@ from bridge.ids import MessageId, Place, PostId, SessionId
 from bridge.post import Button, Post, PostKind
 
 
+def sent_post(message: MessageId) -> str:
+    """The key of what the sender's place shows of a handoff."""
+    return f"handoff:{message}:from"
+
+
+def received_post(message: MessageId) -> str:
+    """The same of the recipient's place."""
+    return f"handoff:{message}:to"
+
+
 async def show(
     work: Work,
     key: str,
@@ -17,8 +27,10 @@ async def show(
     buttons: Sequence[Button] = (),
     message: MessageId | None = None,
     session: SessionId | None = None,
+    answers: str | None = None,
 ) -> None:
-    """Wants `text` to be seen at `place`: a new post, or a new revision of the post with this key."""
+    """Wants `text` to be seen at `place`: a new post, or a new revision of the post with this key. It replies to the
+    post with the key `answers`, where that is seen there."""
     chat = work.means.chat_of(place)
     if chat is None or place is None:
         return
@@ -39,17 +51,19 @@ async def show(
                     buttons=part_buttons,
                     message=message,
                     session=session,
+                    answers=answers if number == 1 else None,
                 )
             )
     work.then(work.wake.outbox)
 
 
 async def revise(work: Work, key: str, text: str, *, buttons: Sequence[Button] = ()) -> bool:
-    """Gives the post with this key another text. False where there is no such post."""
+    """Gives the post with this key another text; its links stay. False where there is no such post."""
     earlier = await work.post(key)
     if earlier is None:
         return False
-    revised = earlier.revised(text, tuple(buttons), now=work.now)
+    links = tuple(button for button in earlier.buttons if button.url is not None)
+    revised = earlier.revised(text, (*buttons, *links), now=work.now)
     if revised is not earlier:
         work.put(revised)
         work.then(work.wake.outbox)
