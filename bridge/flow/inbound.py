@@ -9,7 +9,8 @@ from bridge.conversation import Conversation
 from bridge.decision import Effect, Verdict
 from bridge.errors import Code, Refused
 from bridge.flow.buttons import Buttons
-from bridge.flow.commands import Commands
+from bridge.flow.commands.handing import Handing
+from bridge.flow.commands.run import Commands
 from bridge.flow.control import hasten
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.ledger import Ledger
@@ -33,11 +34,18 @@ class Inbound:
     """Implements `bridge.ports.chat.Intake`."""
 
     def __init__(
-        self, ledger: Ledger, lanes: Dispatch, commands: Commands, mentions: Mentions, buttons: Buttons
+        self,
+        ledger: Ledger,
+        lanes: Dispatch,
+        commands: Commands,
+        handing: Handing,
+        mentions: Mentions,
+        buttons: Buttons,
     ) -> None:
         self._ledger = ledger
         self._lanes = lanes
         self._commands = commands
+        self._handing = handing
         self._mentions = mentions
         self._buttons = buttons
 
@@ -91,7 +99,7 @@ class Inbound:
         if heard.text.lstrip().startswith("/"):
             await self._commands.run(heard)
             return
-        if await self._commands.fills_in(heard):
+        if await self._handing.fills_in(heard):
             await self._commands.run(replace(heard, text=f"/answer {heard.text}"))
             return
         try:

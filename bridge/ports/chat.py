@@ -45,6 +45,14 @@ class Pressed:
     receipt: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class MenuLine:
+    """What a command does, as the menu of a chat says it."""
+
+    help: str
+    operators_only: bool = False
+
+
 class NotDelivered(Exception):
     """A post did not reach its place, for sure. `retry_at` is set where trying again makes sense."""
 

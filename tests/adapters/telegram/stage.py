@@ -10,7 +10,7 @@ from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.sole import Claim
 from bridge.errors import Code, Refused
 from bridge.ids import Place, PostId
-from bridge.ports.chat import Heard, Pressed
+from bridge.ports.chat import Heard, MenuLine, Pressed
 from bridge.post import Button, Post, PostKind
 from tests.fakes.bot_api import BotApi
 
@@ -173,7 +173,7 @@ def chat_for(
 @asynccontextmanager
 async def running(chat: TelegramChat, intake: RememberingIntake) -> AsyncIterator[TelegramChat]:
     """Runs the chat while the context is open, and cuts it off at its end, wherever it is."""
-    task = asyncio.create_task(chat.run(intake, {"stop": "Stop the turn"}))
+    task = asyncio.create_task(chat.run(intake, {"stop": MenuLine("Stop the turn")}))
     try:
         yield chat
     finally:
