@@ -15,7 +15,7 @@ from adapters.telegram.text import split
 from bridge.ids import Place
 from bridge.ports.chat import Intake, MenuLine, NotDelivered
 from bridge.ports.clock import Clock, Randomness
-from bridge.post import Post
+from bridge.post import Part, Post
 
 if TYPE_CHECKING:
     from adapters.telegram.connection import Connection
@@ -51,8 +51,8 @@ class TelegramChat:
     def scheme(self) -> str:
         return SCHEME
 
-    def split(self, text: str) -> Sequence[str]:
-        return split(text)
+    def compose(self, text: str, *, rich: bool = False) -> Sequence[Part]:
+        return [Part(part) for part in split(text)]
 
     def may_talk(self, person: str, place: Place) -> bool:
         user, where = user_of(person), spot(place)

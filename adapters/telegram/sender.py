@@ -127,7 +127,7 @@ def _remedy(error: TelegramError) -> str:
 
 def _replying(post: Post, spot: Spot) -> ReplyParameters | None:
     """What it answers may have been deleted."""
-    answered = message_of(post.answers, spot.chat) if post.answers is not None else None
+    answered = message_of(post.reply_to, spot.chat) if post.reply_to is not None else None
     return ReplyParameters(answered, allow_sending_without_reply=True) if answered is not None else None
 
 

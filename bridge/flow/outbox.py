@@ -91,13 +91,13 @@ class Outbox:
             await self._ledger.surely(lambda work: _delivered(work, post, receipt))
 
     async def _replying(self, post: Post) -> Post:
-        """The post with the receipt of what it answers in place of that one's key, where that was shown there too."""
+        """The post below what it answers, where that was shown at the same place."""
         key = post.answers
-        if key is None or post.receipt is not None:
+        if key is None or post.reply_to is not None or post.receipt is not None:
             return post
         answered = await self._ledger.surely(lambda work: work.post(key))
         there = answered is not None and answered.place == post.place
-        return replace(post, answers=answered.receipt if answered is not None and there else None)
+        return replace(post, reply_to=answered.receipt) if answered is not None and there else post
 
     def _later(self, post: Post) -> float:
         return self._ledger.clock.now() + self._ledger.backoff(post.attempts + 1, cap_s=60)
@@ -123,7 +123,7 @@ class Outbox:
 async def _delivered(work: Work, post: Post, receipt: str) -> None:
     """A post that was revised while it was under way stays pending, to be edited."""
     newest = await work.post(post.key) or post
-    unchanged = (newest.text, newest.buttons) == (post.text, post.buttons)
+    unchanged = (newest.part, newest.buttons) == (post.part, post.buttons)
     state = PostState.SENT if unchanged else PostState.PENDING
     work.put(replace(newest, state=state, receipt=receipt, attempts=0, error=None))
     await _traced(work, newest, receipt=receipt, edited=post.receipt is not None)

@@ -118,6 +118,7 @@ async def answer_late(work: Work, request: Request, text: str) -> MessageId | No
         shown,
         message=request.id,
         answers=sent_post(request.id),
+        rich=True,
     )
     return late.id
 
@@ -292,7 +293,14 @@ async def _show_answer(work: Work, request: Request, state: Answer, text: str | 
     if text is not None:
         shown = wording.answer_post(request.asked, text, question=state is Answer.INPUT_REQUIRED)
         await show(
-            work, f"answer:{request.id}", request.place, PostKind.FINAL, shown, message=request.id, answers=asked_by
+            work,
+            f"answer:{request.id}",
+            request.place,
+            PostKind.FINAL,
+            shown,
+            message=request.id,
+            answers=asked_by,
+            rich=True,
         )
     elif request.place is not None:
         told = wording.closing_text(request.asked, state, reason)

@@ -161,6 +161,7 @@ async def _completed(work: Work, turn: Turn, taken: list[Message], final: str) -
             message=about,
             session=turn.session,
             answers=received_post(about),
+            rich=True,
         )
 
 

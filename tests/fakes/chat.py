@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from bridge.ids import Place
 from bridge.ports.chat import NotDelivered
-from bridge.post import Post
+from bridge.post import Part, Post
 
 
 class FakeChat:
@@ -31,8 +31,9 @@ class FakeChat:
     def scheme(self) -> str:
         return self._scheme
 
-    def split(self, text: str) -> Sequence[str]:
-        return [text[start : start + self.limit] for start in range(0, len(text), self.limit)]
+    def compose(self, text: str, *, rich: bool = False) -> Sequence[Part]:
+        markup = "rich" if rich else None
+        return [Part(text[start : start + self.limit], markup) for start in range(0, len(text), self.limit)]
 
     def may_talk(self, person: str, place: Place) -> bool:
         return person in self.guests
