@@ -87,6 +87,17 @@ class Chat(Protocol):
         """Where operators are told, without its text, what could not be shown at its own place."""
         ...
 
+    def link(self, receipt: str) -> str | None:
+        """The address at which whoever is in its chat finds the message that was given this receipt. None where there
+        is none that others could follow."""
+        ...
+
+    async def glimpse(self, place: Place, about: str, text: str) -> bool:
+        """Shows for a few seconds that somebody is at work there, and where the chat can, the `text` that grows
+        meanwhile: the newest `about` the same replaces the one before. Nothing is tried again, nothing raised; what the
+        chat has no room for is left out. Returns whether the text is seen."""
+        ...
+
     async def deliver(self, post: Post) -> str:
         """Sends the post, or edits what was sent where it has a receipt. Returns the receipt.
 
