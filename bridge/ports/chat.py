@@ -1,11 +1,11 @@
 """Chats: where people are. Each adapter owns one scheme of places."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from bridge.ids import Place
-from bridge.post import Post
+from bridge.post import Part, Post
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,14 @@ class Pressed:
     receipt: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class MenuLine:
+    """What a command does, as the menu of a chat says it."""
+
+    help: str
+    operators_only: bool = False
+
+
 class NotDelivered(Exception):
     """A post did not reach its place, for sure. `retry_at` is set where trying again makes sense."""
 
@@ -62,8 +70,9 @@ class Chat(Protocol):
     @property
     def scheme(self) -> str: ...
 
-    def split(self, text: str) -> Sequence[str]:
-        """The text in parts that the chat takes, none empty, nothing lost."""
+    def compose(self, text: str, *, rich: bool = False) -> Sequence[Part]:
+        """The text in parts that the chat takes, none empty, nothing lost. A rich one is Markdown, which the chat
+        shows as such where it can; a plain one is shown as it is, whatever it looks like."""
         ...
 
     def may_talk(self, person: str, place: Place) -> bool:
@@ -76,6 +85,17 @@ class Chat(Protocol):
 
     def reports(self) -> Sequence[Place]:
         """Where operators are told, without its text, what could not be shown at its own place."""
+        ...
+
+    def link(self, receipt: str) -> str | None:
+        """The address at which whoever is in its chat finds the message that was given this receipt. None where there
+        is none that others could follow."""
+        ...
+
+    async def glimpse(self, place: Place, about: str, text: str) -> bool:
+        """Shows for a few seconds that somebody is at work there, and where the chat can, the `text` that grows
+        meanwhile: the newest `about` the same replaces the one before. Nothing is tried again, nothing raised; what the
+        chat has no room for is left out. Returns whether the text is seen."""
         ...
 
     async def deliver(self, post: Post) -> str:
@@ -113,6 +133,14 @@ class Intake(Protocol):
 
     async def done(self, source: str, number: int, error: str | None = None) -> None:
         """Marks a kept update as handled, or as set aside with its error."""
+        ...
+
+    async def recall(self, source: str) -> Mapping[str, str]:
+        """All that was remembered for that source, by key, but empty texts."""
+        ...
+
+    async def remember(self, source: str, key: str, text: str) -> None:
+        """Stores the text durably instead of what that key had. Of two at once either may be the last."""
         ...
 
     async def sent(self, scheme: str, receipt: str) -> Place | None:
