@@ -15,7 +15,7 @@ from bridge.errors import Code, Refused
 from bridge.gateway import Gateway
 from bridge.grant import Grant, GrantId
 from bridge.ids import LAST_ID, ConversationId, MessageId, Place, SessionId, TurnId, profile_of, receiver, scheme_of
-from bridge.intake import Update
+from bridge.intake import Note, Update
 from bridge.message import Intent, Message, State, in_line
 from bridge.ports.store import Change, Key, Parties
 from bridge.post import Post, PostKind
@@ -297,6 +297,9 @@ class MemoryStore:
 
     async def last_update(self, source: str) -> int | None:
         return max((update.number for update in self._open().every(Update) if update.source == source), default=None)
+
+    async def notes(self, source: str) -> list[Note]:
+        return self._all(Note, lambda note: note.source == source, by=lambda note: note.key)
 
     # What people decide
     async def regime(self) -> Regime:

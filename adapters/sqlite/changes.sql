@@ -173,6 +173,17 @@ WHERE source = :source AND number = :number AND version = :version;
 -- name: version_of_update
 SELECT version FROM updates WHERE source = :source AND number = :number;
 
+-- name: insert_note
+INSERT INTO notes (source, key, text, version)
+VALUES (:source, :key, :text, :version + 1);
+
+-- name: update_note
+UPDATE notes SET text = :text, version = version + 1
+WHERE source = :source AND key = :key AND version = :version;
+
+-- name: version_of_note
+SELECT version FROM notes WHERE source = :source AND key = :key;
+
 -- name: insert_grant
 INSERT INTO grants (
     id, sender, recipient, verbs, effect, scope, by, via, given_at, expires_at, conversation, used_at,

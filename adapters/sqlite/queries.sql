@@ -221,6 +221,9 @@ ORDER BY number;
 -- name: last_update
 SELECT max(number) FROM updates WHERE source = :source;
 
+-- name: notes
+SELECT * FROM notes WHERE source = :source ORDER BY key;
+
 -- name: verdicts
 SELECT * FROM verdicts WHERE conversation = :conversation ORDER BY at, id;
 

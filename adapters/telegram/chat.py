@@ -13,7 +13,7 @@ from adapters.telegram.place import SCHEME, Spot, spot, user_of
 from adapters.telegram.sole import Claim, PolledElsewhere
 from adapters.telegram.text import split
 from bridge.ids import Place
-from bridge.ports.chat import Intake, NotDelivered
+from bridge.ports.chat import Intake, MenuLine, NotDelivered
 from bridge.ports.clock import Clock, Randomness
 from bridge.post import Post
 
@@ -87,11 +87,11 @@ class TelegramChat:
             raise NotDelivered("Telegram is not connected yet", retry_at=self._clock.now() + wait_s)
         return await self._connection.sender.deliver(post, where)
 
-    async def run(self, intake: Intake, commands: Mapping[str, str] | None = None) -> None:
+    async def run(self, intake: Intake, commands: Mapping[str, MenuLine] | None = None) -> None:
         """Connects and polls until it is cancelled; never fails for anything that Telegram does. Where somebody else
         polls this bot it says so, and begins once that has ended.
 
-        `commands` is the menu that people see: names without a slash, each with its description.
+        `commands` is the menu that people see: names without a slash.
         Only one may run at a time; it may be run again after it was cancelled.
         """
         with ExitStack() as right:

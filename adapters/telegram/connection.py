@@ -9,7 +9,7 @@ from adapters.telegram.limiter import ChatLimiter
 from adapters.telegram.poller import Poller
 from adapters.telegram.sender import Sender
 from adapters.telegram.wire import Wire
-from bridge.ports.chat import Intake
+from bridge.ports.chat import Intake, MenuLine
 from bridge.ports.clock import Clock, Randomness
 
 
@@ -28,7 +28,7 @@ class Connection:
     def narrow(self, config: TelegramConfig) -> None:
         self._wire.config = config
 
-    async def poll(self, intake: Intake, health: Health, commands: Mapping[str, str]) -> None:
+    async def poll(self, intake: Intake, health: Health, commands: Mapping[str, MenuLine]) -> None:
         """Until it is cancelled."""
         poller = Poller(self._wire, self._bot, self.sender, intake, self._clock, self._randomness, health, commands)
         await poller.run()

@@ -1,7 +1,7 @@
 """Inbound: what people say and press, kept before it is acknowledged, then told apart and passed on."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from bridge import wording
@@ -9,7 +9,8 @@ from bridge.conversation import Conversation
 from bridge.decision import Effect, Verdict
 from bridge.errors import Code, Refused
 from bridge.flow.buttons import Buttons
-from bridge.flow.commands import Commands
+from bridge.flow.commands.handing import Handing
+from bridge.flow.commands.run import Commands
 from bridge.flow.control import hasten
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.ledger import Ledger
@@ -17,7 +18,7 @@ from bridge.flow.mentions import Mentions
 from bridge.flow.showing import show
 from bridge.flow.work import Work
 from bridge.ids import ConversationId, MessageId, Place
-from bridge.intake import Update
+from bridge.intake import Note, Update
 from bridge.message import Intent, Message, Origin
 from bridge.ports.chat import Heard, Pressed
 from bridge.ports.store import Key
@@ -33,11 +34,18 @@ class Inbound:
     """Implements `bridge.ports.chat.Intake`."""
 
     def __init__(
-        self, ledger: Ledger, lanes: Dispatch, commands: Commands, mentions: Mentions, buttons: Buttons
+        self,
+        ledger: Ledger,
+        lanes: Dispatch,
+        commands: Commands,
+        handing: Handing,
+        mentions: Mentions,
+        buttons: Buttons,
     ) -> None:
         self._ledger = ledger
         self._lanes = lanes
         self._commands = commands
+        self._handing = handing
         self._mentions = mentions
         self._buttons = buttons
 
@@ -67,6 +75,18 @@ class Inbound:
 
         await self._ledger.do(body)
 
+    async def recall(self, source: str) -> Mapping[str, str]:
+        return {note.key: note.text for note in await self._ledger.store.notes(source) if note.text}
+
+    async def remember(self, source: str, key: str, text: str) -> None:
+        async def body(work: Work) -> None:
+            known = {note.key: note for note in await work.store.notes(source)}
+            note = known.get(key) or Note(source, key, "")
+            if note.text != text:
+                work.put(replace(note, text=text))
+
+        await self._ledger.do(body)
+
     async def sent(self, scheme: str, receipt: str) -> Place | None:
         post = await self._ledger.store.sent_post(scheme, receipt)
         return post.place if post is not None else None
@@ -79,7 +99,7 @@ class Inbound:
         if heard.text.lstrip().startswith("/"):
             await self._commands.run(heard)
             return
-        if await self._commands.fills_in(heard):
+        if await self._handing.fills_in(heard):
             await self._commands.run(replace(heard, text=f"/answer {heard.text}"))
             return
         try:

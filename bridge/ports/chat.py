@@ -1,6 +1,6 @@
 """Chats: where people are. Each adapter owns one scheme of places."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -51,6 +51,14 @@ class Pressed:
     person: Person
     action: str
     receipt: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MenuLine:
+    """What a command does, as the menu of a chat says it."""
+
+    help: str
+    operators_only: bool = False
 
 
 class NotDelivered(Exception):
@@ -126,6 +134,14 @@ class Intake(Protocol):
 
     async def done(self, source: str, number: int, error: str | None = None) -> None:
         """Marks a kept update as handled, or as set aside with its error."""
+        ...
+
+    async def recall(self, source: str) -> Mapping[str, str]:
+        """All that was remembered for that source, by key, but empty texts."""
+        ...
+
+    async def remember(self, source: str, key: str, text: str) -> None:
+        """Stores the text durably instead of what that key had. Of two at once either may be the last."""
         ...
 
     async def sent(self, scheme: str, receipt: str) -> Place | None:
