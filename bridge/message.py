@@ -107,8 +107,8 @@ class Message:
     leased it, `epoch` counts the leases, and `leased_until` is when that of a receiver lapses: a turn's inputs are
     leased for as long as the turn is. `queued_at` is when it first became queued: the order of the lane.
     `by_command` marks a person's own `/ask` or `/handoff`, whose answer goes to the place and wakes nobody.
-    `cause` is the message for whose sake it was sent. `pieces` are what a person's input is made of. `attempts` counts the turns that failed over it, `unread`
-    those that ended without its being read.
+    `cause` is the message for whose sake it was sent. `attempts` counts the turns that failed over it, `unread`
+    those that ended without its being read. `pieces` are what a person's input is made of.
     """
 
     id: MessageId

@@ -22,8 +22,8 @@ class PostKind(StrEnum):
     PROGRESS = "progress"
     """What a running turn is doing; revised, and shed under pressure."""
     MARK = "mark"
-    """A sign on a person's own message, whose receipt it has from the beginning; its text is one of `Mark`. It gives way
-    to everything else, and nobody is told where it cannot be shown."""
+    """A sign on a person's own message, whose receipt it has from the beginning; its text is one of `Mark`. It gives
+    way to everything else, and nobody is told where it cannot be shown."""
 
 
 class Mark(StrEnum):

@@ -269,9 +269,7 @@ class MemoryStore:
     async def sent_post(self, scheme: str, receipt: str) -> Post | None:
         sent = self._all(
             Post,
-            lambda post: (
-                (scheme_of(post.place), post.receipt) == (scheme, receipt) and post.kind is not PostKind.MARK
-            ),
+            lambda post: (scheme_of(post.place), post.receipt) == (scheme, receipt) and post.kind is not PostKind.MARK,
             by=lambda post: post.id,
         )
         return sent[-1] if sent else None

@@ -24,9 +24,9 @@ class Heard:
 
     `reply_to` is the receipt of the post that it replies to. At a `silent` place nobody is offered anything. What is
     `passed_on` was written by somebody else: it may be read, but it commands nothing. `attachments` are stored files,
-    and texts that others wrote. `receipt` is the chat's own id of it, where it can be marked. What the chat has cut into
-    several messages, or shows as one album, is one, made of `pieces`; without any it is a piece of its own. `missing` are
-    sentences for the person about what came along and could not be had.
+    and texts that others wrote. `receipt` is the chat's own id of it, where it can be marked. What the chat has cut
+    into several messages, or shows as one album, is one, made of `pieces`; without any it is a piece of its own.
+    `missing` are sentences for the person about what came along and could not be had.
     """
 
     place: Place
