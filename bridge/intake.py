@@ -1,4 +1,4 @@
-"""What came in from a chat, stored before it is acknowledged there."""
+"""What a chat's adapter has stored: what came in, before it is acknowledged there, and small notes of its own."""
 
 from dataclasses import dataclass
 
@@ -16,4 +16,15 @@ class Update:
     received_at: float
     handled_at: float | None = None
     error: str | None = None
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What the adapter of `source` wants to know after a restart, unique by source and key. Empty text is as good as
+    none."""
+
+    source: str
+    key: str
+    text: str
     version: int = 0

@@ -15,7 +15,7 @@ from bridge.errors import Code, Refused
 from bridge.gateway import Gateway
 from bridge.grant import Grant, GrantId
 from bridge.ids import LAST_ID, ConversationId, MessageId, Place, SessionId, TurnId, profile_of, receiver, scheme_of
-from bridge.intake import Update
+from bridge.intake import Note, Update
 from bridge.message import Intent, Message, State, in_line
 from bridge.ports.store import Change, Key, Parties
 from bridge.post import Post, PostKind
@@ -269,10 +269,14 @@ class MemoryStore:
     async def sent_post(self, scheme: str, receipt: str) -> Post | None:
         sent = self._all(
             Post,
-            lambda post: (scheme_of(post.place), post.receipt) == (scheme, receipt),
+            lambda post: (scheme_of(post.place), post.receipt) == (scheme, receipt) and post.kind is not PostKind.MARK,
             by=lambda post: post.id,
         )
         return sent[-1] if sent else None
+
+    async def attached(self) -> set[str]:
+        every = self._all(Message, lambda message: bool(message.attachments), by=lambda message: message.id)
+        return {one.path for message in every for one in message.attachments if one.path is not None}
 
     async def unhandled(self, source: str) -> list[Update]:
         return self._all(
@@ -291,6 +295,9 @@ class MemoryStore:
 
     async def last_update(self, source: str) -> int | None:
         return max((update.number for update in self._open().every(Update) if update.source == source), default=None)
+
+    async def notes(self, source: str) -> list[Note]:
+        return self._all(Note, lambda note: note.source == source, by=lambda note: note.key)
 
     # What people decide
     async def regime(self) -> Regime:

@@ -15,7 +15,7 @@ from bridge.conversation import Pair
 from bridge.errors import Code, Conflict, IllegalMove, Refused
 from bridge.grant import Grant, Scope
 from bridge.ids import SessionId
-from bridge.intake import Update
+from bridge.intake import Note, Update
 from bridge.message import Message, State
 from bridge.ports.store import Change, DayQuota, Entity, InboxRoom, Key
 from bridge.post import Post
@@ -252,6 +252,8 @@ def key_of(row: Any) -> object:
             return row.a, row.b
         case Update():
             return row.source, row.number
+        case Note():
+            return row.source, row.key
         case Key():
             return row.sender, row.key
         case _:

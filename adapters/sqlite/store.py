@@ -23,7 +23,7 @@ from bridge.errors import Code, Refused
 from bridge.gateway import Gateway
 from bridge.grant import Grant, GrantId
 from bridge.ids import LAST_ID, ConversationId, MessageId, Place, SessionId, TurnId, profile_of, receiver
-from bridge.intake import Update
+from bridge.intake import Note, Update
 from bridge.message import Message
 from bridge.ports.store import Change, Key, Parties
 from bridge.post import Post
@@ -240,6 +240,9 @@ class SqliteStore:
     async def sent_post(self, scheme: str, receipt: str) -> Post | None:
         return await self._reader.one(Post, "sent_post", scheme=scheme, receipt=receipt)
 
+    async def attached(self) -> set[str]:
+        return {path for (path,) in await self._reader.values("attached")}
+
     async def unhandled(self, source: str) -> list[Update]:
         return await self._reader.all(Update, "unhandled", source=source)
 
@@ -249,6 +252,9 @@ class SqliteStore:
     async def last_update(self, source: str) -> int | None:
         last: int | None = await self._reader.value("last_update", source=source)
         return last
+
+    async def notes(self, source: str) -> list[Note]:
+        return await self._reader.all(Note, "notes", source=source)
 
     # What people decide
     async def regime(self) -> Regime:

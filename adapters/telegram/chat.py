@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from adapters.telegram.budget import Budget
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.health import Health
-from adapters.telegram.place import SCHEME, Spot, spot, user_of
+from adapters.telegram.place import SCHEME, Spot, link, spot, user_of
 from adapters.telegram.sole import Claim, PolledElsewhere
 from adapters.telegram.text import split
 from bridge.ids import Place
-from bridge.ports.chat import Intake, NotDelivered
+from bridge.ports.chat import Intake, MenuLine, NotDelivered
 from bridge.ports.clock import Clock, Randomness
-from bridge.post import Post
+from bridge.post import Part, Post
 
 if TYPE_CHECKING:
     from adapters.telegram.connection import Connection
@@ -51,8 +51,8 @@ class TelegramChat:
     def scheme(self) -> str:
         return SCHEME
 
-    def split(self, text: str) -> Sequence[str]:
-        return split(text)
+    def compose(self, text: str, *, rich: bool = False) -> Sequence[Part]:
+        return [Part(part) for part in split(text)]
 
     def may_talk(self, person: str, place: Place) -> bool:
         user, where = user_of(person), spot(place)
@@ -76,6 +76,15 @@ class TelegramChat:
         """`ok`, `last_poll_age_s` and `error`: what is wrong and what to do about it, or None."""
         return self._health.report(self._clock.now())
 
+    def link(self, receipt: str) -> str | None:
+        return link(receipt)
+
+    async def glimpse(self, place: Place, about: str, text: str) -> bool:
+        where = spot(place)
+        if where is None or self._connection is None or not self._config.may_show(where.chat):
+            return False
+        return await self._connection.glimpses.show(where, about, text)
+
     async def deliver(self, post: Post) -> str:
         where = spot(post.place)
         if where is None:
@@ -87,11 +96,11 @@ class TelegramChat:
             raise NotDelivered("Telegram is not connected yet", retry_at=self._clock.now() + wait_s)
         return await self._connection.sender.deliver(post, where)
 
-    async def run(self, intake: Intake, commands: Mapping[str, str] | None = None) -> None:
+    async def run(self, intake: Intake, commands: Mapping[str, MenuLine] | None = None) -> None:
         """Connects and polls until it is cancelled; never fails for anything that Telegram does. Where somebody else
         polls this bot it says so, and begins once that has ended.
 
-        `commands` is the menu that people see: names without a slash, each with its description.
+        `commands` is the menu that people see: names without a slash.
         Only one may run at a time; it may be run again after it was cancelled.
         """
         with ExitStack() as right:

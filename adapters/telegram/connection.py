@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 from adapters.telegram.budget import Budget
 from adapters.telegram.config import Patience, TelegramConfig
+from adapters.telegram.glimpses import Glimpses
 from adapters.telegram.health import Health
 from adapters.telegram.limiter import ChatLimiter
 from adapters.telegram.poller import Poller
 from adapters.telegram.sender import Sender
 from adapters.telegram.wire import Wire
-from bridge.ports.chat import Intake
+from bridge.ports.chat import Intake, MenuLine
 from bridge.ports.clock import Clock, Randomness
 
 
@@ -24,11 +25,12 @@ class Connection:
         self._wire = Wire(config, patience)
         self._bot = self._wire.bot(ChatLimiter(budget, clock))
         self.sender = Sender(self._bot, clock, randomness, patience)
+        self.glimpses = Glimpses(self._bot)
 
     def narrow(self, config: TelegramConfig) -> None:
         self._wire.config = config
 
-    async def poll(self, intake: Intake, health: Health, commands: Mapping[str, str]) -> None:
+    async def poll(self, intake: Intake, health: Health, commands: Mapping[str, MenuLine]) -> None:
         """Until it is cancelled."""
         poller = Poller(self._wire, self._bot, self.sender, intake, self._clock, self._randomness, health, commands)
         await poller.run()

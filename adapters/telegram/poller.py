@@ -27,7 +27,7 @@ from adapters.telegram.sender import Sender
 from adapters.telegram.wire import Bot, Wire, stalled
 from bridge.backoff import FullJitter
 from bridge.errors import Code, Refused
-from bridge.ports.chat import Heard, Intake, Pressed
+from bridge.ports.chat import Heard, Intake, MenuLine, Pressed
 from bridge.ports.clock import Clock, Randomness
 
 _LOG = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class Poller:
         clock: Clock,
         randomness: Randomness,
         health: Health,
-        commands: Mapping[str, str],
+        commands: Mapping[str, MenuLine],
     ) -> None:
         self._wire = wire
         self._bot = bot
@@ -110,7 +110,7 @@ class Poller:
     async def _connect(self) -> Reader:
         await self._bot.initialize()
         if self._commands:
-            commands = [BotCommand(name, description) for name, description in self._commands.items()]
+            commands = [BotCommand(name, line.help) for name, line in self._commands.items()]
             try:
                 await self._bot.set_my_commands(commands)
             except TelegramError as error:

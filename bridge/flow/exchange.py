@@ -12,7 +12,13 @@ from bridge.flow.buttons import Buttons
 from bridge.flow.calls import Calls
 from bridge.flow.charter import Charter
 from bridge.flow.children import Children
-from bridge.flow.commands import Commands
+from bridge.flow.commands.command import Here
+from bridge.flow.commands.governing import Governing
+from bridge.flow.commands.handing import Handing
+from bridge.flow.commands.looking import Looking
+from bridge.flow.commands.places import Places
+from bridge.flow.commands.run import Commands
+from bridge.flow.commands.session import OfTheSession
 from bridge.flow.control import Control
 from bridge.flow.current import Current
 from bridge.flow.directory import Directory
@@ -124,12 +130,25 @@ class Exchange(Calls):
             ledger, approvals, Grants(ledger), proposals, directory, permissions, Switch(ledger, proposals)
         )
         self.charter = Charter(ledger, governance, proposals)
-        commands = Commands(ledger, admission, directory, roster, control, self.oversight, self.charter, questions)
-        self.menu = commands.menu()
+        here = Here(ledger, profile)
+        handing = Handing(ledger, here, admission, directory, questions)
+        commands = Commands(
+            ledger,
+            here,
+            [
+                *handing.commands,
+                *OfTheSession(here, control, directory).commands,
+                *Looking(here, directory).commands,
+                *Places(directory, roster).commands,
+                *Governing(ledger, here, directory, self.oversight, self.charter).commands,
+            ],
+        )
+        self.menu = commands.menu
         self.inbound = Inbound(
             ledger,
             self._dispatch,
             commands,
+            handing,
             Mentions(ledger, directory),
             Buttons(ledger, control, questions, approvals, proposals),
         )

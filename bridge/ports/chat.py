@@ -1,11 +1,12 @@
 """Chats: where people are. Each adapter owns one scheme of places."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from bridge.ids import Place
-from bridge.post import Post
+from bridge.message import Attachment, Piece
+from bridge.post import Part, Post
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,10 @@ class Heard:
     """A person said `text` at `place`. `key` is unique for it, so that it is never handled twice.
 
     `reply_to` is the receipt of the post that it replies to. At a `silent` place nobody is offered anything. What is
-    `passed_on` was written by somebody else: it may be read, but it commands nothing.
+    `passed_on` was written by somebody else: it may be read, but it commands nothing. `attachments` are stored files,
+    and texts that others wrote. `receipt` is the chat's own id of it, where it can be marked. What the chat has cut
+    into several messages, or shows as one album, is one, made of `pieces`; without any it is a piece of its own.
+    `missing` are sentences for the person about what came along and could not be had.
     """
 
     place: Place
@@ -33,6 +37,10 @@ class Heard:
     reply_to: str | None = None
     silent: bool = False
     passed_on: bool = False
+    attachments: tuple[Attachment, ...] = ()
+    receipt: str | None = None
+    pieces: tuple[Piece, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,14 @@ class Pressed:
     person: Person
     action: str
     receipt: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MenuLine:
+    """What a command does, as the menu of a chat says it."""
+
+    help: str
+    operators_only: bool = False
 
 
 class NotDelivered(Exception):
@@ -62,8 +78,9 @@ class Chat(Protocol):
     @property
     def scheme(self) -> str: ...
 
-    def split(self, text: str) -> Sequence[str]:
-        """The text in parts that the chat takes, none empty, nothing lost."""
+    def compose(self, text: str, *, rich: bool = False) -> Sequence[Part]:
+        """The text in parts that the chat takes, none empty, nothing lost. A rich one is Markdown, which the chat
+        shows as such where it can; a plain one is shown as it is, whatever it looks like."""
         ...
 
     def may_talk(self, person: str, place: Place) -> bool:
@@ -76,6 +93,17 @@ class Chat(Protocol):
 
     def reports(self) -> Sequence[Place]:
         """Where operators are told, without its text, what could not be shown at its own place."""
+        ...
+
+    def link(self, receipt: str) -> str | None:
+        """The address at which whoever is in its chat finds the message that was given this receipt. None where there
+        is none that others could follow."""
+        ...
+
+    async def glimpse(self, place: Place, about: str, text: str) -> bool:
+        """Shows for a few seconds that somebody is at work there, and where the chat can, the `text` that grows
+        meanwhile: the newest `about` the same replaces the one before. Nothing is tried again, nothing raised; what the
+        chat has no room for is left out. Returns whether the text is seen."""
         ...
 
     async def deliver(self, post: Post) -> str:
@@ -107,12 +135,25 @@ class Intake(Protocol):
         """Acts on what was said, once per `heard.key`. Everything it has to say comes back as posts."""
         ...
 
+    async def edit(self, heard: Heard) -> None:
+        """What was said under `heard.key` reads so now. It replaces what still waits; of what has begun, the place is
+        told once that nothing changes any more. No command is ever carried out for it."""
+        ...
+
     async def press(self, pressed: Pressed) -> str:
         """Acts on a button. Returns the short text for the person who pressed it."""
         ...
 
     async def done(self, source: str, number: int, error: str | None = None) -> None:
         """Marks a kept update as handled, or as set aside with its error."""
+        ...
+
+    async def recall(self, source: str) -> Mapping[str, str]:
+        """All that was remembered for that source, by key, but empty texts."""
+        ...
+
+    async def remember(self, source: str, key: str, text: str) -> None:
+        """Stores the text durably instead of what that key had. Of two at once either may be the last."""
         ...
 
     async def sent(self, scheme: str, receipt: str) -> Place | None:

@@ -17,7 +17,7 @@ from bridge.decision import Verdict
 from bridge.gateway import Gateway
 from bridge.grant import Grant, GrantId
 from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
-from bridge.intake import Update
+from bridge.intake import Note, Update
 from bridge.message import Intent, Message, Origin
 from bridge.post import Post
 from bridge.regime import Regime
@@ -37,6 +37,7 @@ Entity = (
     | Pair
     | Post
     | Update
+    | Note
     | Grant
     | Approval
     | Regime
@@ -44,7 +45,7 @@ Entity = (
     | Token
 )
 """What a put may hold. Keys: `id`; `place` of a binding; `(a, b)` of a pair; `key` and `id` of a post;
-`(source, number)` of an update."""
+`(source, number)` of an update, `(source, key)` of a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +320,11 @@ class Store(Protocol):
         ...
 
     async def sent_post(self, scheme: str, receipt: str) -> Post | None:
-        """The post that the chat of `scheme` gave this receipt, wherever in that chat it is."""
+        """The post that the chat of `scheme` gave this receipt, wherever in that chat it is. A mark was given none."""
+        ...
+
+    async def attached(self) -> set[str]:
+        """The paths of all files that a message which is kept has among its attachments."""
         ...
 
     async def unhandled(self, source: str) -> list[Update]: ...
@@ -329,6 +334,10 @@ class Store(Protocol):
         ...
 
     async def last_update(self, source: str) -> int | None: ...
+
+    async def notes(self, source: str) -> list[Note]:
+        """By key. They are never removed."""
+        ...
 
     # What people decide
     async def regime(self) -> Regime:

@@ -9,7 +9,7 @@ from bridge.decision import Effect, Verb, Verdict
 from bridge.gateway import Gateway
 from bridge.grant import Grant, GrantId, Scope
 from bridge.ids import ConversationId, MessageId, NodeId, Place, PostId, SessionId, TurnId
-from bridge.intake import Update
+from bridge.intake import Note, Update
 from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.post import Post, PostKind
 from bridge.request import Request
@@ -101,6 +101,10 @@ def post(id: str = "p-1", **other: Any) -> Post:
 
 def update(number: int = 1, **other: Any) -> Update:
     return Update(**{"source": "telegram", "number": number, "raw": "{}", "received_at": 10.0, **other})
+
+
+def note(key: str = "budget:-1001", **other: Any) -> Note:
+    return Note(**{"source": "telegram", "key": key, "text": "{}", **other})
 
 
 def verdict(id: str = "v-1", **other: Any) -> Verdict:

@@ -10,6 +10,7 @@ from bridge.decision import Effect
 from bridge.errors import Conflict
 from bridge.grant import Scope
 from bridge.ids import TurnId
+from bridge.intake import Note
 from bridge.launching import Creation, Definition, Frozen, Options, Server
 from bridge.message import Intent, Origin, Outcome, State
 from bridge.ports.store import Change, Entity, Store
@@ -31,6 +32,7 @@ from tests.contracts.entities import (
     gateway,
     grant,
     message,
+    note,
     pair,
     post,
     request,
@@ -48,6 +50,11 @@ async def _regime(store: Store) -> Regime | None:
 async def _token(store: Store) -> Token | None:
     held = await store.tokens(DESK)
     return held[0] if held else None
+
+
+async def _note(store: Store) -> Note | None:
+    kept = await store.notes("telegram")
+    return kept[0] if kept else None
 
 
 FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
@@ -182,6 +189,10 @@ FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
             session=DESK,
             state=PostState.FAILED,
             receipt="99",
+            markup="[]",
+            whole="all of it",
+            file="answer.md",
+            reply_to="98",
             attempts=3,
             error="the chat is gone",
         ),
@@ -204,6 +215,7 @@ FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
         lambda store: store.approval(approval().id),
     ),
     (token(used_at=20.5), _token),
+    (note(text='{"spent":[1.5]} 🙂'), _note),
     (Regime(paused_at=1.5, paused_by="telegram:111", accepted="{}"), _regime),
 ]
 NAMES = [type(entity).__name__ for entity, _ in FULL]

@@ -24,6 +24,7 @@ from tests.contracts.entities import (
     gateway,
     grant,
     message,
+    note,
     pair,
     post,
     request,
@@ -45,6 +46,7 @@ async def test_an_empty_store_has_nothing(store: Store) -> None:
     assert await store.queued() == (0, None)
     assert await store.inbox_size(CAREER) == 0
     assert await store.last_update("telegram") is None
+    assert await store.notes("telegram") == []
     assert await store.live_turn(CAREER) is None
     assert await store.sent_post("web", "1") is None
 
@@ -152,6 +154,15 @@ async def test_unhandled_updates_come_by_number_without_what_was_set_aside(store
     assert [one.number for one in await store.unhandled("telegram")] == [9, 12]
     assert await store.last_update("telegram") == 12
     assert await store.last_update("web") == 99
+
+
+async def test_notes_of_a_source_come_by_key(store: Store) -> None:
+    await store.commit(Change(puts=[note("b"), note("a"), note("a", source="web"), note("c", text="")]))
+    assert [(one.source, one.key) for one in await store.notes("telegram")] == [
+        ("telegram", "a"),
+        ("telegram", "b"),
+        ("telegram", "c"),
+    ]
 
 
 async def test_kept_updates_are_found_by_their_numbers(store: Store) -> None:

@@ -22,6 +22,7 @@ from tests.contracts.entities import (
     conversation,
     grant,
     message,
+    note,
     pair,
     post,
     request,
@@ -200,6 +201,12 @@ async def test_the_last_number_of_each_source_survives_and_so_does_what_is_not_h
     assert await removed(store) == 2
     assert [one.number for one in await store.updates("telegram", range(20))] == [8, 10, 11]
     assert (await store.last_update("telegram"), await store.last_update("web")) == (11, 3)
+
+
+async def test_notes_are_kept(store: Store) -> None:
+    await store.commit(Change(puts=[note()]))
+    assert await removed(store) == 0
+    assert await store.notes("telegram") == [note(version=1)]
 
 
 async def test_a_key_outlives_its_message(store: Store) -> None:

@@ -1,6 +1,6 @@
 """What people say at a place goes to that place's session once, or they are told (invariants 8 and 11)."""
 
-from bridge.flow.inbound import INPUT_CHARS
+from bridge.flow.saying import INPUT_CHARS
 from bridge.ids import Place
 from bridge.message import Intent, Origin, State
 from bridge.ports.chat import Heard, Person
@@ -144,3 +144,15 @@ async def test_the_place_of_a_sent_post_is_known_by_its_receipt_alone() -> None:
         await on.quiet()
         assert await on.exchange.inbound.sent("room", "1") == room("career")
         assert await on.exchange.inbound.sent("hall", "1") is None
+
+
+async def test_what_a_chat_remembers_is_there_after_a_restart_and_each_source_has_its_own() -> None:
+    async with stage() as on:
+        assert await on.exchange.inbound.recall("telegram") == {}
+        await on.exchange.inbound.remember("telegram", "budget:1", "one")
+        await on.exchange.inbound.remember("telegram", "budget:1", "two")
+        await on.exchange.inbound.remember("telegram", "budget:2", "")
+        await on.exchange.inbound.remember("web", "budget:1", "another")
+    async with stage(store=on.store) as after:
+        assert await after.exchange.inbound.recall("telegram") == {"budget:1": "two"}
+        assert await after.exchange.inbound.recall("web") == {"budget:1": "another"}

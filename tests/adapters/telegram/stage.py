@@ -1,7 +1,7 @@
 """What the tests of Telegram run the adapter with: a clock whose pauses fly by, and an intake that remembers."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 
 from adapters.telegram.budget import Budget, Rate, Rates
@@ -10,7 +10,7 @@ from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.sole import Claim
 from bridge.errors import Code, Refused
 from bridge.ids import Place, PostId
-from bridge.ports.chat import Heard, Pressed
+from bridge.ports.chat import Heard, MenuLine, Pressed
 from bridge.post import Button, Post, PostKind
 from tests.fakes.bot_api import BotApi
 
@@ -71,8 +71,10 @@ class RememberingIntake:
         self.kept: dict[int, str] = {}
         self.finished: dict[int, str | None] = {}
         self.heard: list[Heard] = []
+        self.edited: list[Heard] = []
         self.pressed: list[Pressed] = []
         self.places: dict[str, Place] = {}
+        self.notes: dict[str, str] = {}
         self.answer = "Done"
         self.away = False
         self.dies: BaseException | None = None
@@ -104,6 +106,12 @@ class RememberingIntake:
             self.heard.append(heard)
         self._pulse()
 
+    async def edit(self, heard: Heard) -> None:
+        self._store()
+        if heard not in self.edited:
+            self.edited.append(heard)
+        self._pulse()
+
     async def press(self, pressed: Pressed) -> str:
         self._store()
         self.pressed.append(pressed)
@@ -114,6 +122,14 @@ class RememberingIntake:
         self._store()
         self.finished[number] = error
         self._pulse()
+
+    async def recall(self, source: str) -> Mapping[str, str]:
+        self._store()
+        return dict(self.notes)
+
+    async def remember(self, source: str, key: str, text: str) -> None:
+        self._store()
+        self.notes[key] = text
 
     async def sent(self, scheme: str, receipt: str) -> Place | None:
         return self.places.get(receipt)
@@ -164,7 +180,7 @@ def chat_for(
 @asynccontextmanager
 async def running(chat: TelegramChat, intake: RememberingIntake) -> AsyncIterator[TelegramChat]:
     """Runs the chat while the context is open, and cuts it off at its end, wherever it is."""
-    task = asyncio.create_task(chat.run(intake, {"stop": "Stop the turn"}))
+    task = asyncio.create_task(chat.run(intake, {"stop": MenuLine("Stop the turn")}))
     try:
         yield chat
     finally:

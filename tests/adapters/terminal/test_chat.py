@@ -1,6 +1,6 @@
 """A terminal shows each thing once, and which topic it belongs to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from adapters.terminal.chat import TerminalChat
@@ -31,11 +31,20 @@ class Intake:
     async def done(self, source: str, number: int, error: str | None = None) -> None:
         pass
 
+    async def recall(self, source: str) -> Mapping[str, str]:
+        return {}
+
+    async def remember(self, source: str, key: str, text: str) -> None:
+        pass
+
     async def sent(self, scheme: str, receipt: str) -> Place | None:
         return None
 
     async def hear(self, heard: Heard) -> None:
         self.heard.append(heard)
+
+    async def edit(self, heard: Heard) -> None:
+        pass
 
     async def press(self, pressed: Pressed) -> str:
         self.pressed.append(pressed)

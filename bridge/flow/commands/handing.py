@@ -1,0 +1,75 @@
+"""Work that people hand to sessions, and what they answer to agents."""
+
+from collections.abc import Sequence
+
+from bridge.errors import Code, Refused
+from bridge.flow.admission import Admission
+from bridge.flow.asking import form_in
+from bridge.flow.commands.command import Command, Group, Here, caller_as
+from bridge.flow.directory import Directory
+from bridge.flow.ledger import Ledger
+from bridge.flow.questions import DECIDED, KEPT, Questions
+from bridge.ids import scheme_of
+from bridge.message import Intent
+from bridge.ports.chat import Heard
+from bridge.views import Send
+
+
+class Handing:
+    def __init__(
+        self, ledger: Ledger, here: Here, admission: Admission, directory: Directory, questions: Questions
+    ) -> None:
+        self._ledger = ledger
+        self._here = here
+        self._admission = admission
+        self._directory = directory
+        self._questions = questions
+
+    @property
+    def commands(self) -> Sequence[Command]:
+        group = Group.WORK
+        return (
+            Command("ask", "/ask NAME TEXT", "ask a session; its answer comes back here", group, self._send, here=True),
+            Command("handoff", "/handoff NAME TEXT", "hand work to a session", group, self._send, here=True),
+            Command(
+                "answer",
+                "/answer TEXT",
+                "answer what the agent here asks",
+                group,
+                self._answer,
+                operators_only=True,
+                here=True,
+            ),
+        )
+
+    async def _send(self, heard: Heard, rest: str) -> str | None:
+        """What becomes of it is shown by the handoff's own post."""
+        session = await self._here.session(heard)
+        if not rest:
+            raise Refused(Code.INVALID_REQUEST, "it takes a session and a text", remedy="Like: /ask career TEXT")
+        to, text = await self._directory.addressed(rest)
+        if not text and not heard.attachments:
+            raise Refused(Code.INVALID_REQUEST, f"it takes a text for {to.id} too", remedy="Like: /ask career TEXT")
+        send = Send(to.id, text, Intent.REQUEST, wake=True, key=heard.key, attachments=heard.attachments)
+        try:
+            await self._admission.send(caller_as(heard, session.id), send)
+        except Refused as refused:
+            if refused.code in (Code.INVALID_REQUEST, Code.TOO_LARGE, Code.UNAVAILABLE):
+                raise
+        return None
+
+    async def fills_in(self, heard: Heard) -> bool:
+        """Whether it replies to what an agent's form asks for: then it is for that form, and never input."""
+        return await self._form(heard) is not None
+
+    async def _answer(self, heard: Heard, rest: str) -> str:
+        if not rest:
+            raise Refused(Code.INVALID_REQUEST, "it takes a text", remedy="Like: /answer yes")
+        said = await self._questions.answer(await self._form(heard) or self._questions.at(heard.place), rest)
+        return said if said in (DECIDED, KEPT) else "The agent has your answer."
+
+    async def _form(self, heard: Heard) -> str | None:
+        if heard.reply_to is None:
+            return None
+        post = await self._ledger.store.sent_post(scheme_of(heard.place), heard.reply_to)
+        return form_in(post.key) if post is not None and post.place == heard.place else None
