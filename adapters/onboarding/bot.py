@@ -16,7 +16,7 @@ from adapters.telegram.sole import PolledElsewhere
 from bridge.errors import Code, Refused
 
 VARIABLE = "TIELINE_TELEGRAM__TOKEN"
-_TOKEN = re.compile(r"\d{3,20}:[A-Za-z0-9_-]{20,100}")
+_TOKEN = re.compile(r"[0-9]{3,20}:[A-Za-z0-9_-]{20,100}")
 _AGAIN_S = 5.0
 
 

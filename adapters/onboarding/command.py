@@ -155,7 +155,7 @@ def _farewell(console: Console, office: Office, result: FirstHandoff) -> None:
         return
     if result.done:
         console.say(f"✓ {asked} has answered: {result.text}")
-        console.say(f"You see it in “{asker}” in Telegram, too.")
+        console.say(f"It is in “{asker}” in Telegram, too." if result.shown else "Telegram shows it a little later.")
     else:
         console.say(f"{asked} has not answered ({result.answer}){f': {result.text}' if result.text else ''}.")
         console.say("`tieline doctor --agents` tells what its agent lacks. All else is set up.")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.acp.presets import PRESETS
+from adapters.cli.plain import one_line
 from adapters.onboarding.hearing import Somebody
 from adapters.onboarding.progress import Ground, Topic, put
 from adapters.settings.home import SETTINGS_FILE, prepare
@@ -19,6 +20,7 @@ from bridge.ids import SHELL
 
 TOKEN_FILE = "telegram.token"
 _LONGEST = 40
+_COLUMN = 35
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,42 +64,45 @@ def _lines(office: Office, token_file: str) -> Iterator[str]:
     yield "# deploy/tieline.example.toml explains every setting, and `tieline doctor` looks whether all is well."
     yield ""
     yield "[telegram]"
-    yield f"token_file = {_quoted(token_file)}       # in this folder, with nothing but the token"
+    yield _told(f"token_file = {_quoted(token_file)}", "in this folder, with nothing but the token")
     if office.base_url != BASE_URL:
         yield f"base_url = {_quoted(office.base_url)}"
-    yield f"operators = [{office.operator.id}]  # {_remark(office.operator.name)}: may approve, stop and bind"
-    yield "users = []                          # further people who may talk"
-    chats = "" if office.ground.private else str(office.ground.id)
-    title = f"  # {_remark(office.ground.title)}; nobody is answered elsewhere" if chats else ""
-    yield f"chats = [{chats}]{title}"
+    yield _told(f"operators = [{office.operator.id}]", f"{office.operator.name}: may approve, stop and bind")
+    yield _told("users = []", "further people who may talk")
+    if office.ground.private:
+        yield _told("chats = []", "groups; in private chats operators and users are heard anyway")
+    else:
+        yield _told(f"chats = [{office.ground.id}]", f"{office.ground.title}; nobody is answered in another group")
     for agent in dict.fromkeys(desk.agent for desk in office.desks):
         yield ""
         yield f"[agents.{agent}]"
-        yield f'preset = "{agent}"                   # {", ".join(sorted(PRESETS))}'
-        yield '# env_pass = ["NAME"]               # what it needs of your environment, beside what its preset has'
+        yield _told(f'preset = "{agent}"', ", ".join(sorted(PRESETS)))
+        yield _told('# env_pass = ["NAME"]', "what it needs of your environment, beside what its preset has")
     for desk in office.desks:
         yield ""
         yield f"[sessions.{desk.handle}]"
         yield f'agent = "{desk.agent}"'
-        yield f"title = {_quoted(desk.topic.title)}"
+        yield _told(f"title = {_quoted(desk.topic.title)}", "what people see; the handle in brackets is for ever")
         yield f"places = [{_quoted(desk.place(office.ground))}]"
-        yield f'# cwd = "~/{desk.handle}"             # where it works; your home, if left out'
+        yield _told(f'# cwd = "~/{desk.handle}"', "where it works; your home, if left out")
     yield ""
-    yield "# Nothing is allowed without a rule; you yourself need none. tieline policy check looks at them."
-    yield f"[[policy.rules]]  # {_remark(first.topic.title)} may hand work to {_remark(others[0].topic.title)}"
+    yield "# Nothing is allowed without a rule; you yourself need none."
+    names = " and ".join(desk.topic.title for desk in others)
+    yield _told("[[policy.rules]]", f"{first.topic.title} may hand work to {names}")
     yield f'from = "default/{first.handle}"'
     yield f"to = {json.dumps([f'default/{desk.handle}' for desk in others])}"
     yield 'verbs = ["discover", "send", "ask", "wake"]'
-    yield 'effect = "allow"                    # "ask": you decide about each'
+    yield _told('effect = "allow"', '"ask": you decide about each')
+
+
+def _told(line: str, remark: str) -> str:
+    """A remark beside what it is about. Names in it are a stranger's."""
+    return f"{line.ljust(_COLUMN)} # {one_line(remark)}"
 
 
 def _quoted(text: str) -> str:
     """Of text in one line, without control characters."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _remark(text: str) -> str:
-    return text if text.isprintable() else "?"
 
 
 def write(home: Path, office: Office, token: str, environ: Mapping[str, str]) -> Path | None:

@@ -11,11 +11,13 @@ TEXT = "This is the first handoff. Please answer in one sentence."
 
 @dataclass(frozen=True, slots=True)
 class FirstHandoff:
-    """`answer` is how the request stands, and `waits` says that an operator must accept the file first."""
+    """`answer` is how the request stands, `shown` whether it is in the first topic by now, and `waits` that an operator
+    must accept the file first."""
 
     message: MessageId | None = None
     answer: str | None = None
     text: str = ""
+    shown: bool = False
     waits: bool = False
 
     @property
@@ -23,4 +25,10 @@ class FirstHandoff:
         return self.answer == Answer.ANSWERED
 
     def as_json(self) -> dict[str, Any]:
-        return {"message_id": self.message, "answer": self.answer, "text": self.text, "waits": self.waits}
+        return {
+            "message_id": self.message,
+            "answer": self.answer,
+            "text": self.text,
+            "shown": self.shown,
+            "waits": self.waits,
+        }

@@ -27,7 +27,7 @@ async def captured(visit: Visit, operator: Somebody) -> Ground:
         ground = await _known(visit, operator) or await _chosen(visit, operator)
         if (fit := await _made_fit(visit, ground)) is not None:
             visit.note(replace(visit.progress, ground=fit))
-            visit.console.say(f"✓ {_called(fit)} takes topics.")
+            visit.console.say(f"✓ Topics can be made in {_called(fit)}.")
             return fit
         visit.note(replace(visit.progress, ground=None, topics=()))
 

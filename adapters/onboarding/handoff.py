@@ -1,5 +1,6 @@
 """The last step: the bridge runs on the new home, and hands its first work on."""
 
+import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,13 +18,17 @@ from adapters.telegram.place import person_id
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.flow.exchange import Exchange
-from bridge.ids import MessageId, Place, session_id
+from bridge.ids import Place, session_id
 from bridge.message import Origin
+from bridge.post import PostKind
 from bridge.request import Answer
-from bridge.views import FileState, Send
+from bridge.trace import Step, StepKind
+from bridge.views import FileState, Receipt, Send
 
 _PATIENCE_S = 300.0
 _SHOWN = 600
+_SHOWING_S = 20.0
+_LOOK_S = 0.1
 
 
 async def first(console: Console, home: Path, office: Office, environ: Mapping[str, str]) -> FirstHandoff:
@@ -63,11 +68,29 @@ async def _first(console: Console, home: Path, office: Office, environ: Mapping[
         what = f"{asked.topic.title} has it, and is to answer; Enter: do not wait for it"
         found = None
         with suppress(Ended):  # who is away by now learns of it in Telegram
-            found = await console.waiting(what, _answered(exchange, caller, receipt.message_id))
+            found = await console.waiting(what, _answered(exchange, caller, receipt))
         return found or FirstHandoff(receipt.message_id, Answer.OPEN.value)
 
 
-async def _answered(exchange: Exchange, caller: Caller, message: MessageId) -> FirstHandoff:
-    view = await exchange.answer(caller, message, _PATIENCE_S)
+async def _answered(exchange: Exchange, caller: Caller, sent: Receipt) -> FirstHandoff:
+    view = await exchange.answer(caller, sent.message_id, _PATIENCE_S)
     said = view.reply.text if view.reply is not None else view.reason or ""
-    return FirstHandoff(message, view.answer.value, said[:_SHOWN])
+    shown = view.reply is not None and await _shown(exchange, caller, sent)
+    return FirstHandoff(sent.message_id, view.answer.value, said[:_SHOWN], shown)
+
+
+async def _shown(exchange: Exchange, caller: Caller, sent: Receipt) -> bool:
+    """Whether the answer is in the topic of the asker, for which it is waited a while."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_SHOWING_S):
+            while True:
+                if any(_shows(step, caller) for step in await exchange.trace(caller, sent.conversation_id)):
+                    return True
+                await asyncio.sleep(_LOOK_S)
+    return False
+
+
+def _shows(step: Step, caller: Caller) -> bool:
+    told = step.detail
+    there = told.get("place") == caller.place and told.get("post") == PostKind.FINAL
+    return step.step is StepKind.SENT and there and bool(told.get("receipt"))

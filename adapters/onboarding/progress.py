@@ -30,8 +30,14 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
+    """`thread` is 0 until it is made."""
+
     title: str
-    thread: int
+    thread: int = 0
+
+    @property
+    def made(self) -> bool:
+        return self.thread > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +48,8 @@ class Progress:
     ground: Ground | None = None
     topics: tuple[Topic, ...] = ()
 
-    def with_topic(self, topic: Topic) -> "Progress":
-        return replace(self, topics=(*self.topics, topic))
+    def with_topic(self, number: int, topic: Topic) -> "Progress":
+        return replace(self, topics=(*self.topics[:number], topic, *self.topics[number + 1 :]))
 
 
 class Notebook:

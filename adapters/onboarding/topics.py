@@ -16,28 +16,32 @@ _LAST_WORD_S = 10.0
 
 async def opened(visit: Visit, ground: Ground, operator: Somebody) -> tuple[Topic, Topic]:
     """Two topics of that chat. Those of the last time are not made again."""
-    await _kept(visit, ground)
-    made = visit.progress.topics
-    names = [topic.title for topic in made]
-    while len(names) < 2:
-        names.append(await _name(visit, names))
-    for name in names[len(made) :]:
-        topic = await _made(visit, ground, operator, name)
-        if topic not in visit.progress.topics:
-            visit.note(visit.progress.with_topic(topic))
-        visit.console.say(f"✓ The topic “{name}” is there.")
-    first, second = visit.progress.topics
+    topics = await _kept(visit, ground)
+    for number, topic in enumerate(topics):
+        if not topic.made:
+            taken = [one.title for one in topics if one.made or one in topics[:number]]
+            topics[number] = replace(topic, title=await _name(visit, number, topic.title, taken))
+    visit.note(replace(visit.progress, topics=tuple(topics)))
+    for number, topic in enumerate(topics):
+        if not topic.made:
+            topics[number] = await _made(visit, ground, operator, number, topic.title)
+            visit.note(visit.progress.with_topic(number, topics[number]))
+            visit.console.say(f"✓ The topic “{topic.title}” is there.")
+    first, second = topics
     return first, second
 
 
-async def _kept(visit: Visit, ground: Ground) -> None:
-    """Forgets the topics that are not there any more, or that are not wanted."""
-    there = [topic for topic in visit.progress.topics[:2] if await _exists(visit, ground, topic)]
+async def _kept(visit: Visit, ground: Ground) -> list[Topic]:
+    """Two, of which those are made that are there and wanted."""
+    known = [*visit.progress.topics[:2]]
+    known += [Topic(name) for name in DEFAULTS if name not in [topic.title for topic in known]][: 2 - len(known)]
+    there = [topic for topic in known if topic.made and await _exists(visit, ground, topic)]
     if there:
         names = " and ".join(f"“{topic.title}”" for topic in there)
-        if not await visit.console.yes(f"Go on with {names}, which is there already?", default=True):
+        which = "which are" if len(there) > 1 else "which is"
+        if not await visit.console.yes(f"Go on with {names}, {which} there already?", default=True):
             there = []
-    visit.note(replace(visit.progress, topics=tuple(there)))
+    return [topic if topic in there else Topic(topic.title) for topic in known]
 
 
 async def _exists(visit: Visit, ground: Ground, topic: Topic) -> bool:
@@ -48,10 +52,9 @@ async def _exists(visit: Visit, ground: Ground, topic: Topic) -> bool:
     return True
 
 
-async def _name(visit: Visit, taken: Sequence[str]) -> str:
-    free = next(name for name in DEFAULTS if name not in taken)
+async def _name(visit: Visit, number: int, default: str, taken: Sequence[str]) -> str:
     while True:
-        name = await visit.console.ask(f"Name of the {('first', 'second')[len(taken)]} topic", free)
+        name = await visit.console.ask(f"Name of the {('first', 'second')[number]} topic", default)
         if not name.isprintable() or len(name) > _MAX_NAME:
             visit.console.say(f"Telegram takes names of up to {_MAX_NAME} characters, in one line.")
         elif name.casefold() in map(str.casefold, taken):
@@ -60,13 +63,13 @@ async def _name(visit: Visit, taken: Sequence[str]) -> str:
             return name
 
 
-async def _made(visit: Visit, ground: Ground, operator: Somebody, name: str) -> Topic:
+async def _made(visit: Visit, ground: Ground, operator: Somebody, number: int, name: str) -> Topic:
     while True:
         try:
-            return await _to_its_end(visit, ground, name)
+            return await _to_its_end(visit, ground, number, name)
         except Unanswered as error:
             if error.why is Why.REFUSED:
-                visit.console.say(f"Telegram does not make “{name}”: {error.reason}. Set that right in the group.")
+                visit.console.say(f"Telegram does not make “{name}”: {error.reason}. Set that right in the chat.")
                 await visit.console.pause("Once that is done")
             elif error.why is Why.UNSURE:
                 if (found := await _perhaps_made(visit, ground, operator, name)) is not None:
@@ -75,13 +78,13 @@ async def _made(visit: Visit, ground: Ground, operator: Somebody, name: str) -> 
                 await visit.settle(error)
 
 
-async def _to_its_end(visit: Visit, ground: Ground, name: str) -> Topic:
+async def _to_its_end(visit: Visit, ground: Ground, number: int, name: str) -> Topic:
     """A topic that is being made is not forgotten where the setup is broken off: it would be made again."""
 
     async def make() -> Topic:
         made = await visit.asking.ask("createForumTopic", chat_id=ground.id, name=name)
         topic = Topic(name, int(made["message_thread_id"]))
-        visit.note(visit.progress.with_topic(topic))
+        visit.note(visit.progress.with_topic(number, topic))
         return topic
 
     making = asyncio.ensure_future(make())

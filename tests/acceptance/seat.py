@@ -111,5 +111,3 @@ class Seat:
             os.close(self._keyboard)
         self._raw += read
         self._changed.set()
-
-
