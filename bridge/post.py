@@ -6,7 +6,7 @@ is known.
 """
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 
 from bridge.ids import MessageId, Place, PostId, SessionId
 from bridge.quick import quick
@@ -21,6 +21,22 @@ class PostKind(StrEnum):
     """The bridge speaks."""
     PROGRESS = "progress"
     """What a running turn is doing; revised, and shed under pressure."""
+
+
+class Urgency(IntEnum):
+    """What comes first where a chat takes only so much. The last of them are the first that are shed."""
+
+    REPLY = 1
+    """To a person's command: somebody waits for it, so that it does not wait for the rest."""
+    FINAL = 2
+    QUESTION = 3
+    """Asks people something, by a form or by buttons."""
+    NEWS = 4
+    REVISION = 5
+    """Of what is shown already."""
+    PROGRESS = 6
+    MARK = 7
+    TYPING = 8
 
 
 class PostState(StrEnum):
@@ -61,6 +77,19 @@ class Post:
     attempts: int = 0
     error: str | None = None
     version: int = 0
+
+    @property
+    def urgency(self) -> Urgency:
+        if self.kind is PostKind.PROGRESS:
+            return Urgency.PROGRESS
+        if self.receipt is not None:
+            return Urgency.REVISION
+        if self.kind is PostKind.FINAL:
+            return Urgency.FINAL
+        if self.key.startswith("reply:"):
+            return Urgency.REPLY
+        asks = self.kind is PostKind.NOTICE and (self.buttons or self.key.startswith("question:"))
+        return Urgency.QUESTION if asks else Urgency.NEWS
 
     def waits(self, now: float) -> bool:
         """Whether it was put off until later than `now`. What never was is due, even where the clock was set back."""
