@@ -48,10 +48,20 @@ class PostState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """`action` is at most 64 bytes of `verb:id`; what it means is `flow/buttons.py`'s to say."""
+    """`action` is at most 64 bytes of `verb:id`; what it means is `flow/buttons.py`'s to say. One with a `url` is a
+    link, and has no action: it stays under its post when that is revised."""
 
     label: str
-    action: str
+    action: str = ""
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """As much of a text as one post shows, and how: `markup` is the chat's own word for it, and plain where None."""
+
+    text: str
+    markup: str | None = None
 
 
 @quick
@@ -59,7 +69,10 @@ class Button:
 class Post:
     """`key` is unique: revising a post is putting another text under the same key.
 
-    `receipt` is the chat's own id of the sent message. `due_at` holds it back until then.
+    `receipt` is the chat's own id of the sent message. `due_at` holds it back until then. `whole` is the text of which
+    the post and those after it show the beginning only, as it was before it was composed. A post with `file` is a
+    document of that name, whose content is the text; `reply_to` is the receipt of what it stands below, and `answers`
+    the key of the post that it replies to, where that one's receipt is not known yet.
     """
 
     id: PostId
@@ -76,6 +89,11 @@ class Post:
     receipt: str | None = None
     attempts: int = 0
     error: str | None = None
+    markup: str | None = None
+    whole: str | None = None
+    file: str | None = None
+    reply_to: str | None = None
+    answers: str | None = None
     version: int = 0
 
     @property
@@ -91,18 +109,29 @@ class Post:
         asks = self.kind is PostKind.NOTICE and (self.buttons or self.key.startswith("question:"))
         return Urgency.QUESTION if asks else Urgency.NEWS
 
+    @property
+    def part(self) -> Part:
+        return Part(self.text, self.markup)
+
     def waits(self, now: float) -> bool:
         """Whether it was put off until later than `now`. What never was is due, even where the clock was set back."""
         return self.due_at > max(now, self.created_at)
 
-    def revised(self, text: str, buttons: tuple[Button, ...], *, now: float) -> "Post":
+    def revised(self, part: Part, buttons: tuple[Button, ...], *, now: float) -> "Post":
         """A revision does not shorten the wait that the chat has imposed on what it replaces; else it is due at once,
         and stays so where the clock is set back."""
-        if (text, buttons) == (self.text, self.buttons):
+        if (part, buttons) == (self.part, self.buttons):
             return self
         attempts = self.attempts if self.state is PostState.PENDING else 0
         put_off = self.state is PostState.PENDING and self.waits(now)
         due_at = self.due_at if put_off else self.created_at
         return replace(
-            self, text=text, buttons=buttons, state=PostState.PENDING, due_at=due_at, attempts=attempts, error=None
+            self,
+            text=part.text,
+            markup=part.markup,
+            buttons=buttons,
+            state=PostState.PENDING,
+            due_at=due_at,
+            attempts=attempts,
+            error=None,
         )

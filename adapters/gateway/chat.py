@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from adapters.gateway.frames import Frame, flag, maybe, text
 from adapters.gateway.hub import Hub
 from bridge.ids import Place
+from bridge.markdown import unescaped
 from bridge.ports.chat import Ambiguous, NotDelivered
-from bridge.post import Post
+from bridge.post import Part, Post
 
 _SHOWN_S = 60.0
 _LATER_S = 30.0
@@ -27,9 +28,9 @@ class GatewayChat:
     def scheme(self) -> str:
         return self._name
 
-    def split(self, text: str) -> Sequence[str]:
-        """The gateway splits it as its own chat needs it."""
-        return [text] if text else []
+    def compose(self, text: str, *, rich: bool = False) -> Sequence[Part]:
+        """The gateway splits and formats it as its own chat needs it."""
+        return [Part(unescaped(text) if rich else text)] if text else []
 
     def may_talk(self, person: str, place: Place) -> bool:
         return False
@@ -39,6 +40,13 @@ class GatewayChat:
 
     def reports(self) -> Sequence[Place]:
         return ()
+
+    def link(self, receipt: str) -> str | None:
+        return None
+
+    async def glimpse(self, place: Place, about: str, text: str) -> bool:
+        """A gateway shows its own turns by itself."""
+        return False
 
     async def deliver(self, post: Post) -> str:
         """Waits for the gateway where it is away, which costs nothing. It shows once what it was sent twice."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from adapters.telegram.budget import Budget, Rates
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.health import Health
-from adapters.telegram.place import SCHEME, Spot, spot, user_of
+from adapters.telegram.place import SCHEME, Spot, link, spot, user_of
 from adapters.telegram.sole import Claim, PolledElsewhere
 from adapters.telegram.spending import Spending
 from adapters.telegram.text import split
@@ -17,7 +17,7 @@ from bridge.errors import Refused
 from bridge.ids import Place
 from bridge.ports.chat import Intake, MenuLine, NotDelivered
 from bridge.ports.clock import Clock, Randomness
-from bridge.post import Post
+from bridge.post import Part, Post
 
 if TYPE_CHECKING:
     from adapters.telegram.connection import Connection
@@ -53,8 +53,8 @@ class TelegramChat:
     def scheme(self) -> str:
         return SCHEME
 
-    def split(self, text: str) -> Sequence[str]:
-        return split(text)
+    def compose(self, text: str, *, rich: bool = False) -> Sequence[Part]:
+        return [Part(part) for part in split(text)]
 
     def may_talk(self, person: str, place: Place) -> bool:
         user, where = user_of(person), spot(place)
@@ -77,6 +77,15 @@ class TelegramChat:
     def health(self) -> dict[str, object]:
         """`ok`, `last_poll_age_s` and `error`: what is wrong and what to do about it, or None."""
         return self._health.report(self._clock.now())
+
+    def link(self, receipt: str) -> str | None:
+        return link(receipt)
+
+    async def glimpse(self, place: Place, about: str, text: str) -> bool:
+        where = spot(place)
+        if where is None or self._connection is None or not self._config.may_show(where.chat):
+            return False
+        return await self._connection.glimpses.show(where, about, text)
 
     async def deliver(self, post: Post) -> str:
         where = spot(post.place)

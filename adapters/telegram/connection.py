@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.failures import Failures
+from adapters.telegram.glimpses import Glimpses
 from adapters.telegram.health import Health
 from adapters.telegram.limiter import ChatLimiter
 from adapters.telegram.poller import Poller
@@ -25,6 +26,7 @@ class Connection:
         self._wire = Wire(config, patience)
         self._bot = self._wire.bot(ChatLimiter(spending))
         self.sender = Sender(self._bot, Failures(clock, randomness, patience))
+        self.glimpses = Glimpses(self._bot)
 
     def narrow(self, config: TelegramConfig) -> None:
         self._wire.config = config

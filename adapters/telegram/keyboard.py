@@ -17,5 +17,5 @@ def keyboard(buttons: tuple[Button, ...]) -> InlineKeyboardMarkup | None:
         if not rows or room < 0 or len(rows[-1]) == _ROW_OF_BUTTONS:
             rows.append([])
             room = _ROW_OF_CHARS - len(button.label)
-        rows[-1].append(InlineKeyboardButton(button.label, callback_data=button.action))
+        rows[-1].append(InlineKeyboardButton(button.label, url=button.url, callback_data=button.action or None))
     return InlineKeyboardMarkup(rows) if rows else None

@@ -2,7 +2,7 @@
 
 import logging
 
-from telegram import LinkPreviewOptions, Message
+from telegram import LinkPreviewOptions, Message, ReplyParameters
 from telegram.error import BadRequest, TelegramError
 
 from adapters.telegram.failures import Failures, unchanged
@@ -49,6 +49,7 @@ class Sender:
             disable_notification=post.kind in _SILENT,
             link_preview_options=_NO_PREVIEW,
             reply_markup=keyboard(post.buttons),
+            reply_parameters=_replying(post, spot),
             rate_limit_args=post.urgency,
         )
         landed = message.message_thread_id if message.is_topic_message else None
@@ -80,3 +81,9 @@ class Sender:
             await self._bot.delete_message(message.chat.id, message.message_id)
         except TelegramError as error:
             _LOG.error("A message outside its topic in chat %s could not be deleted: %s", message.chat.id, error)
+
+
+def _replying(post: Post, spot: Spot) -> ReplyParameters | None:
+    """What it answers may have been deleted."""
+    answered = message_of(post.reply_to, spot.chat) if post.reply_to is not None else None
+    return ReplyParameters(answered, allow_sending_without_reply=True) if answered is not None else None

@@ -15,6 +15,7 @@ from itertools import count
 from bridge import wording
 from bridge.flow.hints import Hints
 from bridge.flow.ledger import Ledger
+from bridge.flow.linking import interlink
 from bridge.flow.precedence import Rests, heads
 from bridge.flow.showing import revise, show
 from bridge.flow.work import Work
@@ -90,7 +91,7 @@ class Outbox:
 
     async def _deliver(self, chat: Chat, post: Post) -> None:
         try:
-            receipt = await chat.deliver(post)
+            receipt = await chat.deliver(await self._replying(post))
         except Later as later:
             self._rests[chat.scheme].rest(post, self._ledger.clock.now(), later.until)
         except Blocked as blocked:
@@ -116,6 +117,15 @@ class Outbox:
     def _life_s(self) -> float:
         """For how long what waits for a place that takes nothing is kept."""
         return self._ledger.limits.message_life_s
+
+    async def _replying(self, post: Post) -> Post:
+        """The post below what it answers, where that was shown at the same place."""
+        key = post.answers
+        if key is None or post.reply_to is not None or post.receipt is not None:
+            return post
+        answered = await self._ledger.surely(lambda work: work.post(key))
+        there = answered is not None and answered.place == post.place
+        return replace(post, reply_to=answered.receipt) if answered is not None and there else post
 
     def _later(self, post: Post) -> float:
         return self._ledger.clock.now() + self._ledger.backoff(post.attempts + 1, cap_s=60)
@@ -145,13 +155,15 @@ class Outbox:
 async def _delivered(work: Work, chat: Chat, post: Post, receipt: str) -> None:
     """A post that was revised while it was under way stays pending, to be edited."""
     newest = await work.post(post.key) or post
-    unchanged = (newest.text, newest.buttons) == (post.text, post.buttons)
+    unchanged = (newest.part, newest.buttons) == (post.part, post.buttons)
     state = PostState.SENT if unchanged else PostState.PENDING
     work.put(replace(newest, state=state, receipt=receipt, attempts=0, error=None))
     if post.attempts:
         for where in chat.reports():
             await revise(work, _report_key(post.place, where), wording.shown_again(post.place))
     await _traced(work, newest, receipt=receipt, edited=post.receipt is not None)
+    if post.kind is PostKind.HANDOFF and post.receipt is None:
+        await interlink(work, post.key)
 
 
 async def _report(work: Work, chat: Chat, post: Post, text: str) -> None:

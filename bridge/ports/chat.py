@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bridge.ids import Place
-from bridge.post import Post
+from bridge.post import Part, Post
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,9 @@ class Chat(Protocol):
     @property
     def scheme(self) -> str: ...
 
-    def split(self, text: str) -> Sequence[str]:
-        """The text in parts that the chat takes, none empty, nothing lost."""
+    def compose(self, text: str, *, rich: bool = False) -> Sequence[Part]:
+        """The text in parts that the chat takes, none empty, nothing lost. A rich one is Markdown, which the chat
+        shows as such where it can; a plain one is shown as it is, whatever it looks like."""
         ...
 
     def may_talk(self, person: str, place: Place) -> bool:
@@ -101,6 +102,17 @@ class Chat(Protocol):
 
     def reports(self) -> Sequence[Place]:
         """Where operators are told, without its text, what could not be shown at its own place."""
+        ...
+
+    def link(self, receipt: str) -> str | None:
+        """The address at which whoever is in its chat finds the message that was given this receipt. None where there
+        is none that others could follow."""
+        ...
+
+    async def glimpse(self, place: Place, about: str, text: str) -> bool:
+        """Shows for a few seconds that somebody is at work there, and where the chat can, the `text` that grows
+        meanwhile: the newest `about` the same replaces the one before. Nothing is tried again, nothing raised; what the
+        chat has no room for is left out. Returns whether the text is seen."""
         ...
 
     async def deliver(self, post: Post) -> str:
