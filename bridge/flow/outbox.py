@@ -26,7 +26,8 @@ from bridge.trace import StepKind
 
 log = logging.getLogger(__name__)
 
-_PROGRESS_ATTEMPTS = 3
+_SHED = (PostKind.PROGRESS, PostKind.MARK)
+_SHED_ATTEMPTS = 3
 _DEFECT_ATTEMPTS = 5
 _REPORT = "undelivered:"
 
@@ -95,11 +96,11 @@ class Outbox:
         except Later as later:
             self._rests[chat.scheme].rest(post, self._ledger.clock.now(), later.until)
         except Blocked as blocked:
-            lost = post.kind is PostKind.PROGRESS or self._ledger.clock.now() >= post.created_at + self._life_s
+            lost = post.kind in _SHED or self._ledger.clock.now() >= post.created_at + self._life_s
             retry_at = None if lost else blocked.retry_at
             await self._not_delivered(chat, post, blocked.reason, retry_at, report=True)
         except NotDelivered as refused:
-            shed = post.kind is PostKind.PROGRESS and post.attempts >= _PROGRESS_ATTEMPTS
+            shed = post.kind in _SHED and post.attempts >= _SHED_ATTEMPTS
             await self._not_delivered(chat, post, refused.reason, None if shed else refused.retry_at)
         except Ambiguous as unclear:
             reason = f"it may have arrived already, and is sent again: {unclear}"
@@ -148,7 +149,7 @@ class Outbox:
             await _traced(work, newest, error=reason, given_up=retry_at is None)
 
         await self._ledger.surely(body)
-        if retry_at is None:
+        if retry_at is None and post.kind is not PostKind.MARK:
             log.warning("%s: a post could not be delivered and is given up: %s", post.place, reason)
 
 
@@ -180,7 +181,7 @@ def _report_key(place: Place, where: Place) -> str:
 
 
 async def _traced(work: Work, post: Post, **detail: str | bool) -> None:
-    if post.message is None:
+    if post.message is None or post.kind is PostKind.MARK:
         return
     message = await work.message(post.message)
     if message is not None:
