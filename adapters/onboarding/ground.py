@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from adapters.onboarding.hearing import GROUPS, PRIVATE, Event, Moved, Room, Said, Seated, Somebody, title_of
+from adapters.onboarding.hearing import GROUPS, OWN, PRIVATE, Event, Moved, Room, Said, Seated, Somebody, title_of
 from adapters.onboarding.progress import Ground
 from adapters.onboarding.visit import Bot, Visit
 from adapters.telegram.asking import Unanswered, Why
@@ -66,7 +66,7 @@ async def _chosen(visit: Visit, operator: Somebody) -> Ground:
         match event:
             case Seated(person, room, True) if person.id == operator.id and room.kind in GROUPS:
                 return room if room.id not in declined else None
-            case Said(person, room, text) if person.id == operator.id and text.split()[0] in ("/here", "/start"):
+            case Said(person, room, text) if person.id == operator.id and text.split()[0] in OWN:
                 if room.kind == PRIVATE and text != "/here":
                     return None
                 return room
