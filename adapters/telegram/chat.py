@@ -17,7 +17,8 @@ from bridge.errors import Refused
 from bridge.ids import Place
 from bridge.ports.chat import Intake, MenuLine, NotDelivered
 from bridge.ports.clock import Clock, Randomness
-from bridge.post import Part, Post
+from bridge.ports.files import Files
+from bridge.post import Part, Post, PostKind
 
 if TYPE_CHECKING:
     from adapters.telegram.connection import Connection
@@ -39,7 +40,9 @@ class TelegramChat:
         claim: Claim = nullcontext,
         rates: Rates | None = None,
         patience: Patience | None = None,
+        files: Files | None = None,
     ) -> None:
+        self._files = files
         self._config = config
         self._claim = claim
         self._clock = clock
@@ -96,6 +99,8 @@ class TelegramChat:
         if self._connection is None:
             wait_s = _CONNECTING_S if self._health.error is None else self._patience.hopeless_s
             raise NotDelivered("Telegram is not connected yet", retry_at=self._clock.now() + wait_s)
+        if post.kind is PostKind.MARK:
+            return await self._connection.marks.deliver(post, where)
         return await self._connection.sender.deliver(post, where)
 
     async def run(self, intake: Intake, commands: Mapping[str, MenuLine] | None = None) -> None:
@@ -155,4 +160,4 @@ class TelegramChat:
     def _connect(self, spending: Spending) -> "Connection":
         from adapters.telegram.connection import Connection  # noqa: PLC0415 - slow to load, so not before run
 
-        return Connection(self._config, self._clock, self._randomness, spending, self._patience)
+        return Connection(self._config, self._clock, self._randomness, spending, self._patience, self._files)
