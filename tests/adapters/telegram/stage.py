@@ -11,6 +11,7 @@ from adapters.telegram.sole import Claim
 from bridge.errors import Code, Refused
 from bridge.ids import Place, PostId
 from bridge.ports.chat import Heard, MenuLine, Pressed
+from bridge.ports.files import Files
 from bridge.post import Button, Post, PostKind
 from tests.fakes.bot_api import BotApi
 
@@ -72,6 +73,7 @@ class RememberingIntake:
         self.finished: dict[int, str | None] = {}
         self.heard: list[Heard] = []
         self.edited: list[Heard] = []
+        self.held_up: list[Heard] = []
         self.pressed: list[Pressed] = []
         self.places: dict[str, Place] = {}
         self.notes: dict[str, str] = {}
@@ -101,6 +103,8 @@ class RememberingIntake:
             error, self.dies = self.dies, None
             raise error
         if heard.place in self.slow:
+            self.held_up.append(heard)
+            self._pulse()
             await self.slow[heard.place].wait()
         if heard.key not in [known.key for known in self.heard]:
             self.heard.append(heard)
@@ -165,6 +169,7 @@ def chat_for(
     chats: frozenset[int] = frozenset({FORUM}),
     token: str | None = None,
     claim: Claim = nullcontext,
+    files: Files | None = None,
 ) -> TelegramChat:
     config = TelegramConfig(
         token=token or api.token,
@@ -173,7 +178,7 @@ def chat_for(
         users=frozenset({USER}),
         chats=chats,
     )
-    return TelegramChat(config, clock, Halfway(), claim=claim, rates=rates, patience=patience)
+    return TelegramChat(config, clock, Halfway(), claim=claim, files=files, rates=rates, patience=patience)
 
 
 @asynccontextmanager
