@@ -66,6 +66,15 @@ class Post:
         """Whether it was put off until later than `now`. What never was is due, even where the clock was set back."""
         return self.due_at > max(now, self.created_at)
 
+    def moved(self, new: Place) -> "Post":
+        """Its place goes on as `new`, where nothing of it is shown yet. What people can still press there is shown anew,
+        and what a turn is doing from its next revision on; all else that was shown stays behind, and is not repeated."""
+        if self.kind is PostKind.PROGRESS:
+            return replace(self, place=new, receipt=None)
+        if self.buttons:
+            return replace(self, place=new, receipt=None, state=PostState.PENDING, error=None)
+        return replace(self, place=new)
+
     def revised(self, text: str, buttons: tuple[Button, ...], *, now: float) -> "Post":
         """A revision does not shorten the wait that the chat has imposed on what it replaces; else it is due at once,
         and stays so where the clock is set back."""
