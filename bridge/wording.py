@@ -254,6 +254,10 @@ def undelivered_post(place: Place, reason: str) -> str:
     return f"What was for {place} could not be shown there: {one_line(reason)}. It was sent nowhere else."
 
 
+def held_posts(place: Place, reason: str) -> str:
+    return f"What is for {place} is kept, for it cannot be shown there now: {one_line(reason)}"
+
+
 def limit_notice(
     refused: Refused, sender: SessionId, recipient: str, picture: Sequence[tuple[SessionId, SessionId, int]]
 ) -> str:
@@ -340,4 +344,5 @@ SHORT_OF_ROOM = (
     "What was accepted before goes on."
 )
 ROOM_AGAIN = "The disk was full; there is room again, and new work is accepted."
+RECREATED = "This topic stands in for one that was deleted. The same session goes on here."
 CONTEXT_LOST = "The agent no longer has its earlier context, and starts afresh."

@@ -18,7 +18,6 @@ from bridge.grant import Grant, Scope
 from bridge.ids import SessionId
 from bridge.intake import Note, Update
 from bridge.message import Message, State
-from bridge.move import Move
 from bridge.ports.store import Change, DayQuota, Entity, InboxRoom, Key
 from bridge.post import Post
 from bridge.regime import Regime

@@ -16,11 +16,12 @@ from bridge.flow.dispatch import Dispatch
 from bridge.flow.ledger import Ledger
 from bridge.flow.mentions import Mentions
 from bridge.flow.showing import show
+from bridge.flow.whereabouts import Whereabouts
 from bridge.flow.work import Work
 from bridge.ids import ConversationId, MessageId, Place
 from bridge.intake import Note, Update
 from bridge.message import Intent, Message, Origin
-from bridge.ports.chat import Heard, Pressed
+from bridge.ports.chat import Happening, Heard, Pressed
 from bridge.ports.store import Key
 from bridge.post import PostKind
 from bridge.session import Binding, Session, Source
@@ -41,6 +42,7 @@ class Inbound:
         handing: Handing,
         mentions: Mentions,
         buttons: Buttons,
+        whereabouts: Whereabouts,
     ) -> None:
         self._ledger = ledger
         self._lanes = lanes
@@ -48,6 +50,7 @@ class Inbound:
         self._handing = handing
         self._mentions = mentions
         self._buttons = buttons
+        self._whereabouts = whereabouts
 
     # Kept before it is acknowledged
 
@@ -96,6 +99,7 @@ class Inbound:
     async def hear(self, heard: Heard) -> None:
         """A command is carried out, what replies to an agent's form is for that, and what begins with another session's
         name is handed to it; everything else is input for the session that is bound to the place."""
+        heard = replace(heard, place=self._ledger.led(heard.place))
         if heard.text.lstrip().startswith("/"):
             await self._commands.run(heard)
             return
@@ -113,7 +117,11 @@ class Inbound:
             text = f"Not accepted: {refused.reason}. {refused.remedy}"
             await self._ledger.do(lambda work: show(work, f"reply:{heard.key}", heard.place, PostKind.NOTICE, text))
 
+    async def happened(self, happening: Happening) -> None:
+        await self._whereabouts.happened(happening)
+
     async def press(self, pressed: Pressed) -> str:
+        pressed = replace(pressed, place=self._ledger.led(pressed.place))
         try:
             return await self._buttons.press(pressed)
         except Refused as refused:

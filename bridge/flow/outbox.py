@@ -3,7 +3,8 @@
 At each place finals go first, then what is new in its order, then revisions of what is shown already: what has to
 wait there holds back what is behind it. Places do not wait for each other, and where their chat takes only so much
 they take turns. A post that its chat refuses for good is never sent elsewhere: operators are told of it, once a
-place, and without its text.
+place, and without its text. Where the place itself has moved, or its topic is made anew, its posts go there; where
+people must act first they are kept, and operators are told that, once until something is shown there again.
 """
 
 import asyncio
@@ -16,9 +17,10 @@ from bridge import wording
 from bridge.flow.hints import Hints
 from bridge.flow.ledger import Ledger
 from bridge.flow.showing import show
+from bridge.flow.whereabouts import Whereabouts
 from bridge.flow.work import Work
 from bridge.ids import Place
-from bridge.ports.chat import Ambiguous, Chat, NotDelivered
+from bridge.ports.chat import Ambiguous, Chat, Gone, Held, Moved, NotDelivered
 from bridge.post import Post, PostKind, PostState
 from bridge.trace import StepKind
 
@@ -27,15 +29,18 @@ log = logging.getLogger(__name__)
 _PROGRESS_ATTEMPTS = 3
 _DEFECT_ATTEMPTS = 5
 _REPORT = "undelivered:"
+_HELD = "kept:"
 
 
 class Outbox:
-    def __init__(self, ledger: Ledger, hints: Hints) -> None:
+    def __init__(self, ledger: Ledger, hints: Hints, whereabouts: Whereabouts) -> None:
         self._ledger = ledger
+        self._whereabouts = whereabouts
         self._hints = hints
         self._busy: set[Place] = set()
         self._turns = count(1)
         self._served: dict[Place, int] = {}
+        self._held: set[Place] = set()
 
     async def run(self, chat: Chat) -> None:
         """Delivers to one chat until it is cancelled. Who is cancelled in the middle of a delivery does not know
@@ -74,6 +79,14 @@ class Outbox:
     async def _deliver(self, chat: Chat, post: Post) -> None:
         try:
             receipt = await chat.deliver(post)
+        except Moved as moved:
+            new = moved.new
+            log.warning("%s goes on as %s: %s", post.place, new, moved.reason)
+            await self._whereabouts.moved(post.place, new)
+        except Gone as gone:
+            await self._gone(chat, post, gone.reason)
+        except Held as held:
+            await self._keep(chat, post, held)
         except NotDelivered as refused:
             shed = post.kind is PostKind.PROGRESS and post.attempts >= _PROGRESS_ATTEMPTS
             await self._not_delivered(chat, post, refused.reason, None if shed else refused.retry_at)
@@ -87,7 +100,25 @@ class Outbox:
             await self._not_delivered(chat, post, f"an internal error: {type(defect).__name__}", retry_at)
         else:
             self._served[post.place] = next(self._turns)
+            self._held.discard(post.place)
             await self._ledger.surely(lambda work: _delivered(work, post, receipt))
+
+    async def _gone(self, chat: Chat, post: Post, reason: str) -> None:
+        try:
+            why_not = await self._whereabouts.recreated(chat, post.place, reason)
+        except NotDelivered as later:
+            await self._not_delivered(chat, post, f"{reason}: {later.reason}", later.retry_at)
+        else:
+            if why_not is not None:
+                await self._not_delivered(chat, post, why_not, None)
+
+    async def _keep(self, chat: Chat, post: Post, held: Held) -> None:
+        shed = post.kind is PostKind.PROGRESS and post.attempts >= _PROGRESS_ATTEMPTS
+        await self._not_delivered(chat, post, held.reason, None if shed else held.retry_at)
+        if post.place not in self._held:
+            self._held.add(post.place)
+            text = wording.held_posts(post.place, held.reason)
+            await self._ledger.surely(lambda work: _tell(work, chat, post, f"{_HELD}{post.id}", text))
 
     def _later(self, post: Post) -> float:
         return self._ledger.clock.now() + self._ledger.backoff(post.attempts + 1, cap_s=60)
@@ -121,12 +152,16 @@ async def _delivered(work: Work, post: Post, receipt: str) -> None:
 
 async def _report(work: Work, chat: Chat, post: Post, reason: str) -> None:
     """Progress may be lost, an edit changes what people have seen, and a report is not reported itself."""
-    if post.kind is PostKind.PROGRESS or post.receipt is not None or post.key.startswith(_REPORT):
-        return
-    text = wording.undelivered_post(post.place, reason)
-    for where in chat.reports():
-        if where != post.place:
-            await show(work, f"{_REPORT}{post.place}:{where}", where, PostKind.NOTICE, text)
+    if post.kind is not PostKind.PROGRESS and post.receipt is None:
+        text = wording.undelivered_post(post.place, reason)
+        await _tell(work, chat, post, f"{_REPORT}{post.place}", text)
+
+
+async def _tell(work: Work, chat: Chat, post: Post, key: str, text: str) -> None:
+    if not post.key.startswith((_REPORT, _HELD)):
+        for where in chat.reports():
+            if where != post.place:
+                await show(work, f"{key}:{where}", where, PostKind.NOTICE, text)
 
 
 def _heads(posts: Iterable[Post], now: float) -> list[Post]:

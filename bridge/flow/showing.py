@@ -22,6 +22,7 @@ async def show(
     chat = work.means.chat_of(place)
     if chat is None or place is None:
         return
+    place = work.means.led(place)
     parts = chat.split(text)
     for number, part in enumerate(parts, 1):
         part_key = key if number == 1 else f"{key}#{number}"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bridge.ids import Place
-from bridge.ports.chat import Ambiguous, NotDelivered
+from bridge.ports.chat import Ambiguous, NotDelivered, WithoutTopics
 from bridge.post import Post, PostKind, PostState
 from tests.simulation.scenario import REPORTS, SCHEME, Misfortune
 from tests.simulation.store import Cut
@@ -79,7 +79,7 @@ class Rooms:
                 self._world.broke("outbox order", f"{post.key} goes before {one.key}", post.key, one.key)
 
 
-class RoomsOf:
+class RoomsOf(WithoutTopics):
     """`bridge.ports.chat.Chat` as one life of a node has it."""
 
     def __init__(self, world: World) -> None:
