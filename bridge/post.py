@@ -38,12 +38,22 @@ class Button:
     action: str
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """As much of a text as one post shows, and how: `markup` is the chat's own word for it, and plain where None."""
+
+    text: str
+    markup: str | None = None
+
+
 @quick
 @dataclass(frozen=True, slots=True)
 class Post:
     """`key` is unique: revising a post is putting another text under the same key.
 
-    `receipt` is the chat's own id of the sent message. `due_at` holds it back until then.
+    `receipt` is the chat's own id of the sent message. `due_at` holds it back until then. `whole` is the text of which
+    the post and those after it show the beginning only, as it was before it was composed. A post with `file` is a
+    document of that name, whose content is the text; `reply_to` is the receipt of what it stands below.
     """
 
     id: PostId
@@ -60,29 +70,46 @@ class Post:
     receipt: str | None = None
     attempts: int = 0
     error: str | None = None
+    markup: str | None = None
+    whole: str | None = None
+    file: str | None = None
+    reply_to: str | None = None
     version: int = 0
+
+    @property
+    def part(self) -> Part:
+        return Part(self.text, self.markup)
 
     def waits(self, now: float) -> bool:
         """Whether it was put off until later than `now`. What never was is due, even where the clock was set back."""
         return self.due_at > max(now, self.created_at)
 
     def moved(self, new: Place) -> "Post":
-        """Its place goes on as `new`, where nothing of it is shown yet. What people can still press there is shown anew,
-        and what a turn is doing from its next revision on; all else that was shown stays behind, and is not repeated."""
+        """Its place goes on as `new`, where nothing of it is shown yet. What the bridge still asks there is shown anew,
+        and what a turn is doing from its next revision on; all else that was shown stays behind, and is not
+        repeated."""
+        moved = replace(self, place=new, reply_to=None)
         if self.kind is PostKind.PROGRESS:
-            return replace(self, place=new, receipt=None)
-        if self.buttons:
-            return replace(self, place=new, receipt=None, state=PostState.PENDING, error=None)
-        return replace(self, place=new)
+            return replace(moved, receipt=None)
+        if self.kind is PostKind.NOTICE and self.buttons:
+            return replace(moved, receipt=None, state=PostState.PENDING, error=None)
+        return moved
 
-    def revised(self, text: str, buttons: tuple[Button, ...], *, now: float) -> "Post":
+    def revised(self, part: Part, buttons: tuple[Button, ...], *, now: float) -> "Post":
         """A revision does not shorten the wait that the chat has imposed on what it replaces; else it is due at once,
         and stays so where the clock is set back."""
-        if (text, buttons) == (self.text, self.buttons):
+        if (part, buttons) == (self.part, self.buttons):
             return self
         attempts = self.attempts if self.state is PostState.PENDING else 0
         put_off = self.state is PostState.PENDING and self.waits(now)
         due_at = self.due_at if put_off else self.created_at
         return replace(
-            self, text=text, buttons=buttons, state=PostState.PENDING, due_at=due_at, attempts=attempts, error=None
+            self,
+            text=part.text,
+            markup=part.markup,
+            buttons=buttons,
+            state=PostState.PENDING,
+            due_at=due_at,
+            attempts=attempts,
+            error=None,
         )

@@ -4,6 +4,7 @@ What goes to an agent as a prompt is fixed text without content: nothing of a pe
 sent it, ever stands in it (DESIGN §5).
 """
 
+import re
 from collections.abc import Sequence
 
 from bridge.decision import Effect, Verb
@@ -64,6 +65,8 @@ CUT_NOTE = "\n[cut by the bridge: the whole text is at the place where it was as
 CUT_FINAL = "\n[cut by the bridge: the agent said more than this]"
 
 _SHOWN = 700
+_APART = "\n\n"
+_BLOCK = re.compile(r"[#>|\s]|[-+*]\s|[0-9]+[.)]\s|```|~~~|---|\*\*\*\s")
 
 
 def left_running(left: Sequence[Left]) -> str:
@@ -246,8 +249,9 @@ def undelivered_text(message: Message, outcome: Outcome, reason: str | None) -> 
 
 
 def answer_post(asked: SessionId, text: str, *, late: bool = False, question: bool = False) -> str:
+    """Markdown: a heading, a list, a table or code has to begin its line."""
     label = " (late)" if late else " asks" if question else ""
-    return f"{handle_of(asked)}{label}: {text}"
+    return f"{handle_of(asked)}{label}:{_APART if _BLOCK.match(text) else ' '}{text}"
 
 
 def undelivered_post(place: Place, reason: str) -> str:

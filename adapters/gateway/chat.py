@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from adapters.gateway.frames import Frame, flag, maybe, text
 from adapters.gateway.hub import Hub
 from bridge.ids import Place
+from bridge.markdown import unescaped
 from bridge.ports.chat import Ambiguous, NotDelivered, WithoutTopics
-from bridge.post import Post
+from bridge.post import Part, Post
 
 _SHOWN_S = 60.0
 _LATER_S = 30.0
@@ -27,9 +28,9 @@ class GatewayChat(WithoutTopics):
     def scheme(self) -> str:
         return self._name
 
-    def split(self, text: str) -> Sequence[str]:
-        """The gateway splits it as its own chat needs it."""
-        return [text] if text else []
+    def compose(self, text: str, *, rich: bool = False) -> Sequence[Part]:
+        """The gateway splits and formats it as its own chat needs it."""
+        return [Part(unescaped(text) if rich else text)] if text else []
 
     def may_talk(self, person: str, place: Place) -> bool:
         return False

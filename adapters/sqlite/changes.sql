@@ -142,11 +142,11 @@ SELECT version FROM pairs WHERE a = :a AND b = :b;
 -- name: insert_post
 INSERT INTO posts (
     id, key, place, kind, text, created_at, due_at, buttons, message, session, state, receipt, attempts, error,
-    version
+    markup, whole, file, reply_to, version
 )
 VALUES (
     :id, :key, :place, :kind, :text, :created_at, :due_at, :buttons, :message, :session, :state, :receipt,
-    :attempts, :error, :version + 1
+    :attempts, :error, :markup, :whole, :file, :reply_to, :version + 1
 );
 
 -- name: update_post
@@ -154,7 +154,8 @@ UPDATE posts
 SET
     key = :key, place = :place, kind = :kind, text = :text, created_at = :created_at, due_at = :due_at,
     buttons = :buttons, message = :message, session = :session, state = :state, receipt = :receipt,
-    attempts = :attempts, error = :error, version = version + 1
+    attempts = :attempts, error = :error, markup = :markup, whole = :whole, file = :file, reply_to = :reply_to,
+    version = version + 1
 WHERE id = :id AND version = :version;
 
 -- name: version_of_post
@@ -329,9 +330,10 @@ UPDATE conversations SET place = :new, version = version + 1 WHERE place = :old;
 UPDATE posts
 SET
     place = :new,
-    receipt = CASE WHEN kind = 'progress' OR buttons <> '[]' THEN NULL ELSE receipt END,
-    state = CASE WHEN kind <> 'progress' AND buttons <> '[]' THEN 'pending' ELSE state END,
-    error = CASE WHEN kind <> 'progress' AND buttons <> '[]' THEN NULL ELSE error END,
+    reply_to = NULL,
+    receipt = CASE WHEN kind = 'progress' OR (kind = 'notice' AND buttons <> '[]') THEN NULL ELSE receipt END,
+    state = CASE WHEN kind = 'notice' AND buttons <> '[]' THEN 'pending' ELSE state END,
+    error = CASE WHEN kind = 'notice' AND buttons <> '[]' THEN NULL ELSE error END,
     version = version + 1
 WHERE place = :old;
 

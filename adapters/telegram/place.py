@@ -7,6 +7,9 @@ from bridge.ids import Place
 
 SCHEME = "telegram"
 
+_SUPERGROUPS = -1_000_000_000_000
+"""The ids of supergroups and channels are below it."""
+
 _PLACE = re.compile(rf"{SCHEME}:(?P<chat>-?[0-9]{{1,19}})(?:/(?:(?P<thread>[0-9]{{1,19}})|(?P<general>general)))?\Z")
 _PERSON = re.compile(rf"{SCHEME}:(?P<user>[0-9]{{1,19}})\Z")
 _RECEIPT = re.compile(r"(?P<chat>-?[0-9]{1,19})/(?P<message>[0-9]{1,19})\Z")
@@ -34,6 +37,24 @@ def spot(place: str) -> Spot | None:
         return None
     thread = found["thread"]
     return Spot(int(found["chat"]), int(thread) if thread else None, general=bool(found["general"]))
+
+
+def chats_of(old: Place, new: Place) -> tuple[int, int]:
+    """The chats of two places; the same number twice where not both are Telegram's."""
+    one, other = spot(old), spot(new)
+    return (one.chat, other.chat) if one is not None and other is not None else (0, 0)
+
+
+def is_basic(chat: int) -> bool:
+    """Whether it is a group that can become a supergroup, with another id then."""
+    return _SUPERGROUPS < chat < 0
+
+
+def link(where: Spot) -> str | None:
+    """The address of a topic, which only a supergroup's has."""
+    if where.thread is None or where.chat >= _SUPERGROUPS:
+        return None
+    return f"https://t.me/c/{_SUPERGROUPS - where.chat}/{where.thread}"
 
 
 def person_id(user: int) -> str:

@@ -7,11 +7,12 @@ from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, Ne
 
 from adapters.telegram.config import Patience
 from adapters.telegram.limiter import seconds_of
+from adapters.telegram.lost import TopicClosed, is_closed, is_gone
 from adapters.telegram.place import Spot, message_of, receipt
 from adapters.telegram.text import visible
 from adapters.telegram.wire import Bot, never_left
 from bridge.backoff import FullJitter
-from bridge.ports.chat import Ambiguous, NotDelivered
+from bridge.ports.chat import Ambiguous, Gone, Moved, NotDelivered
 from bridge.ports.clock import Clock, Randomness
 from bridge.post import Button, Post, PostKind
 
@@ -20,10 +21,6 @@ _LOG = logging.getLogger(__name__)
 _SILENT = frozenset({PostKind.PROGRESS, PostKind.HANDOFF})
 _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 _REMEDIES = {
-    "message thread not found": "the topic was deleted: bind another place",
-    "topic_deleted": "the topic was deleted: bind another place",
-    "topic_id_invalid": "the topic was deleted: bind another place",
-    "topic_closed": "reopen the topic",
     "chat not found": "check the chat's id, and whether the bot is in it",
     "bot was kicked": "add the bot to the chat again",
     "bot was blocked": "the person must start the bot again",
@@ -70,7 +67,7 @@ class Sender:
         landed = message.message_thread_id if message.is_topic_message else None
         if landed != spot.thread:
             await self._take_back(message)
-            raise NotDelivered("Telegram put it outside its topic, which may have been deleted")
+            raise Gone("Telegram put it outside its topic, which may have been deleted")
         return receipt(spot.chat, message.message_id)
 
     async def _edit(self, post: Post, spot: Spot, sent: str) -> str:
@@ -106,9 +103,11 @@ class Sender:
             case InvalidToken():
                 return NotDelivered("Telegram refuses the bot's token", retry_at=now + self._patience.hopeless_s)
             case ChatMigrated():
-                return NotDelivered(
-                    f"The group is a supergroup now, with the id {error.new_chat_id}: allow and bind that"
-                )
+                return Moved("the group is a supergroup now", Spot(error.new_chat_id).place)
+            case BadRequest() if is_gone(error):
+                return Gone(f"the topic was deleted ({error.message})")
+            case BadRequest() if is_closed(error):
+                return TopicClosed("the topic is closed")
             case BadRequest() | Forbidden():  # a BadRequest is a NetworkError, but Telegram's own word
                 return NotDelivered(f"Telegram refused it: {error.message}{_remedy(error)}")
             case NetworkError() if never_left(error):

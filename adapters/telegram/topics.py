@@ -7,8 +7,8 @@ from typing import TypeVar
 from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter, TelegramError
 
 from adapters.telegram.limiter import seconds_of
-from adapters.telegram.place import Spot
 from adapters.telegram.lost import TopicClosed, is_gone
+from adapters.telegram.place import Spot
 from adapters.telegram.sender import Sender
 from adapters.telegram.wire import Bot, never_left
 from bridge.ports.chat import Gone, Held, NotDelivered

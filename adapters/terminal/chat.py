@@ -5,9 +5,10 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
 from bridge.ids import Place
+from bridge.markdown import unescaped
 from bridge.ports.chat import Heard, Intake, Person, Pressed, WithoutTopics
 from bridge.ports.clock import Clock
-from bridge.post import Button, Post, PostKind
+from bridge.post import Button, Part, Post, PostKind
 
 SCHEME = "cli"
 OPERATOR = Person(f"{SCHEME}:1", "you", operator=True)
@@ -45,8 +46,9 @@ class TerminalChat(WithoutTopics):
     def scheme(self) -> str:
         return SCHEME
 
-    def split(self, text: str) -> Sequence[str]:
-        return [text] if text else []
+    def compose(self, text: str, *, rich: bool = False) -> Sequence[Part]:
+        """Markdown is readable as it is."""
+        return [Part(unescaped(text) if rich else text)] if text else []
 
     def may_talk(self, person: str, place: Place) -> bool:
         return person == OPERATOR.id

@@ -144,7 +144,7 @@ class Outbox:
 async def _delivered(work: Work, post: Post, receipt: str) -> None:
     """A post that was revised while it was under way stays pending, to be edited."""
     newest = await work.post(post.key) or post
-    unchanged = (newest.text, newest.buttons) == (post.text, post.buttons)
+    unchanged = (newest.part, newest.buttons) == (post.part, post.buttons)
     state = PostState.SENT if unchanged else PostState.PENDING
     work.put(replace(newest, state=state, receipt=receipt, attempts=0, error=None))
     await _traced(work, newest, receipt=receipt, edited=post.receipt is not None)

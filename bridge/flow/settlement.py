@@ -110,7 +110,7 @@ async def answer_late(work: Work, request: Request, text: str) -> MessageId | No
     work.put(replace(request, late=late.id))
     work.step(StepKind.REPLY, question, request.asked, answer=request.state.value, reply=late.id, late=True, text=text)
     shown = wording.answer_post(request.asked, text, late=True)
-    await show(work, f"late:{request.id}", request.place, PostKind.FINAL, shown, message=request.id)
+    await show(work, f"late:{request.id}", request.place, PostKind.FINAL, shown, message=request.id, rich=True)
     return late.id
 
 
@@ -282,7 +282,7 @@ def _record_grant(work: Work, request: Request, question: Message) -> None:
 async def _show_answer(work: Work, request: Request, state: Answer, text: str | None, reason: str | None) -> None:
     if text is not None:
         shown = wording.answer_post(request.asked, text, question=state is Answer.INPUT_REQUIRED)
-        await show(work, f"answer:{request.id}", request.place, PostKind.FINAL, shown, message=request.id)
+        await show(work, f"answer:{request.id}", request.place, PostKind.FINAL, shown, message=request.id, rich=True)
     elif request.place is not None:
         told = wording.closing_text(request.asked, state, reason)
         await show(work, f"answer:{request.id}", request.place, PostKind.NOTICE, told, message=request.id)

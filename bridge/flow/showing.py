@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from bridge.flow.work import Work
 from bridge.ids import MessageId, Place, PostId, SessionId
-from bridge.post import Button, Post, PostKind
+from bridge.post import Button, Part, Post, PostKind
 
 
 async def show(
@@ -17,24 +17,27 @@ async def show(
     buttons: Sequence[Button] = (),
     message: MessageId | None = None,
     session: SessionId | None = None,
+    rich: bool = False,
 ) -> None:
-    """Wants `text` to be seen at `place`: a new post, or a new revision of the post with this key."""
+    """Wants `text` to be seen at `place`: a new post, or a new revision of the post with this key. A rich text is
+    Markdown: an agent's whole text, or one whose other parts are escaped; never the bridge's words beside a peer's."""
     chat = work.means.chat_of(place)
     if chat is None or place is None:
         return
     place = work.means.led(place)
-    parts = chat.split(text)
+    parts = chat.compose(text, rich=rich)
     for number, part in enumerate(parts, 1):
         part_key = key if number == 1 else f"{key}#{number}"
         part_buttons = tuple(buttons) if number == len(parts) else ()
-        if not await revise(work, part_key, part, buttons=part_buttons):
+        if not await _revise(work, part_key, part, part_buttons):
             work.put(
                 Post(
                     id=PostId(work.new_id()),
                     key=part_key,
                     place=place,
                     kind=kind,
-                    text=part,
+                    text=part.text,
+                    markup=part.markup,
                     created_at=work.now,
                     due_at=work.now,
                     buttons=part_buttons,
@@ -46,11 +49,15 @@ async def show(
 
 
 async def revise(work: Work, key: str, text: str, *, buttons: Sequence[Button] = ()) -> bool:
-    """Gives the post with this key another text. False where there is no such post."""
+    """Gives the post with this key another, plain text. False where there is no such post."""
+    return await _revise(work, key, Part(text), tuple(buttons))
+
+
+async def _revise(work: Work, key: str, part: Part, buttons: tuple[Button, ...]) -> bool:
     earlier = await work.post(key)
     if earlier is None:
         return False
-    revised = earlier.revised(text, tuple(buttons), now=work.now)
+    revised = earlier.revised(part, buttons, now=work.now)
     if revised is not earlier:
         work.put(revised)
         work.then(work.wake.outbox)

@@ -152,7 +152,9 @@ async def _completed(work: Work, turn: Turn, taken: list[Message], final: str) -
         await _answer(work, turn, final)
     if final and final != NO_REPLY_TEXT:
         about, place = turn.acts_for or turn.inputs[0], await shown_at(work, turn)
-        await show(work, f"final:{turn.id}", place, PostKind.FINAL, final, message=about, session=turn.session)
+        await show(
+            work, f"final:{turn.id}", place, PostKind.FINAL, final, message=about, session=turn.session, rich=True
+        )
 
 
 async def _answer(work: Work, turn: Turn, final: str) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bridge.ids import Place
-from bridge.post import Post
+from bridge.post import Part, Post
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +116,9 @@ class Chat(Protocol):
     @property
     def scheme(self) -> str: ...
 
-    def split(self, text: str) -> Sequence[str]:
-        """The text in parts that the chat takes, none empty, nothing lost."""
+    def compose(self, text: str, *, rich: bool = False) -> Sequence[Part]:
+        """The text in parts that the chat takes, none empty, nothing lost. A rich one is Markdown, which the chat
+        shows as such where it can; a plain one is shown as it is, whatever it looks like."""
         ...
 
     def may_talk(self, person: str, place: Place) -> bool:

@@ -99,10 +99,11 @@ class Change(NamedTuple):
     have their version. A key that exists already, a second live turn of one session, a second open approval about
     the same, a second token of a session under one name that holds, a failed check: all are a `Conflict`.
 
-    `moved` comes last, one after the other: whatever is kept at the old place is at the new one then, a version on, posts
-    as `Post.moved` says. A binding of the old place becomes that of the new one, unless that has a session already. The
-    move is remembered, earlier ones to the old place lead to the new one, and the new place itself has not moved any
-    more. A place that has moved elsewhere already is a `Conflict`; the same move again takes along what is still there.
+    `moved` comes last, one after the other: whatever is kept at the old place is at the new one then, a version on,
+    posts as `Post.moved` says. A binding of the old place becomes that of the new one, unless that has a session
+    already. The move is remembered, earlier ones to the old place lead to the new one, and the new place itself has not
+    moved any more. A place that has moved elsewhere already is a `Conflict`; the same move again takes along what is
+    still there.
     """
 
     puts: Sequence[Entity] = ()

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from adapters.sqlite.store import open_store
 from bridge.errors import Conflict
 from bridge.ids import Place
 from bridge.move import Move, Why
-from bridge.ports.store import Change, Store
+from bridge.ports.store import Change, Entity, Store
 from bridge.post import Button, PostKind, PostState
 from bridge.session import Topic
 from tests.contracts.entities import CAREER, DESK, HOME, TALK, binding, conversation, message, post, request, turn
@@ -22,9 +23,9 @@ def move(old: Place = HOME, new: Place = NEW, *, at: float = 50.0, why: Why = Wh
 
 
 async def test_all_that_is_kept_at_a_place_moves_with_it_a_version_on(store: Store) -> None:
-    here = {"place": HOME}
     bound = binding(topic=Topic("Desk", ours=True, named_at=3.0), gone_at=9.0)
-    puts = [message(**here), request(**here), turn(**here), conversation(**here), post(**here), bound]
+    everything: list[Entity] = [message(place=HOME), request(place=HOME), turn(place=HOME), conversation(place=HOME)]
+    puts: list[Entity] = [*everything, post(place=HOME), bound]
     await store.commit(Change(puts=puts))
     await store.commit(Change(moved=[move()]))
     assert await store.message(message().id) == message(place=NEW, version=2)
@@ -42,7 +43,7 @@ async def test_all_that_is_kept_at_a_place_moves_with_it_a_version_on(store: Sto
 
 async def test_what_is_elsewhere_stays_as_it_is(store: Store) -> None:
     other = Place("web:other")
-    puts = [message(place=other), post(place=other), binding(other), conversation(place=None)]
+    puts: list[Entity] = [message(place=other), post(place=other), binding(other), conversation(place=None)]
     await store.commit(Change(puts=puts))
     await store.commit(Change(moved=[move()]))
     assert await store.message(message().id) == message(place=other, version=1)
@@ -51,7 +52,7 @@ async def test_what_is_elsewhere_stays_as_it_is(store: Store) -> None:
     assert await store.conversation(TALK) == conversation(place=None, version=1)
 
 
-_PRESSED = {"buttons": (Button("Approve", "ok:1"),), "receipt": "7", "error": "it was late"}
+_PRESSED: dict[str, Any] = {"buttons": (Button("Approve", "ok:1"),), "receipt": "7", "error": "it was late"}
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,8 @@ _PRESSED = {"buttons": (Button("Approve", "ok:1"),), "receipt": "7", "error": "i
     [
         post(place=HOME, kind=PostKind.FINAL, receipt="7", state=PostState.SENT),
         post(place=HOME, kind=PostKind.FINAL, attempts=2, error="too many"),
-        post(place=HOME, kind=PostKind.HANDOFF, receipt="7"),
+        post(place=HOME, kind=PostKind.FINAL, receipt="7", state=PostState.SENT, buttons=_PRESSED["buttons"]),
+        post(place=HOME, kind=PostKind.HANDOFF, receipt="7", reply_to="5"),
         post(place=HOME, kind=PostKind.NOTICE, state=PostState.SENT, **_PRESSED),
         post(place=HOME, kind=PostKind.NOTICE, state=PostState.FAILED, **_PRESSED),
         post(place=HOME, kind=PostKind.PROGRESS, state=PostState.SENT, **_PRESSED),

@@ -5,13 +5,14 @@ from collections.abc import Callable, Sequence
 
 from bridge.ids import Place
 from bridge.ports.chat import NotDelivered
-from bridge.post import Post
+from bridge.post import Part, Post
 
 
 class FakeChat:
     """`bridge.ports.chat.Chat` of the scheme `room`. `guests` are the people who may talk, `open` whether an
     operator attends, `fault` is asked before each delivery and may raise. A delivery to a place in `held`
-    waits for its event."""
+    waits for its event. `topics` are those that the bridge has made, by place, and `refuses` may raise for what it
+    would do to one."""
 
     def __init__(self, scheme: str = "room") -> None:
         self._scheme = scheme
@@ -23,13 +24,19 @@ class FakeChat:
         self.limit = 4_000
         self.held: dict[str, asyncio.Event] = {}
         self.fault: Callable[[Post], Exception | None] = lambda post: None
+        self.topics: dict[Place, str] = {}
+        self.closed: set[Place] = set()
+        self.renamed: list[tuple[Place, str]] = []
+        self.chats: list[Place] = []
+        self.refuses: Callable[[str], Exception | None] = lambda deed: None
 
     @property
     def scheme(self) -> str:
         return self._scheme
 
-    def split(self, text: str) -> Sequence[str]:
-        return [text[start : start + self.limit] for start in range(0, len(text), self.limit)]
+    def compose(self, text: str, *, rich: bool = False) -> Sequence[Part]:
+        markup = "rich" if rich else None
+        return [Part(text[start : start + self.limit], markup) for start in range(0, len(text), self.limit)]
 
     def may_talk(self, person: str, place: Place) -> bool:
         return person in self.guests
@@ -53,6 +60,38 @@ class FakeChat:
             self.deliveries.append(post)
             self._changed.notify_all()
         return receipt
+
+    def topic_link(self, place: Place) -> str | None:
+        return f"https://room.example/{place.partition(':')[2]}"
+
+    async def forums(self) -> Sequence[Place]:
+        return self.chats
+
+    async def open_topic(self, near: Place, name: str) -> Place:
+        self._may("open")
+        made = Place(f"{self._scheme}:topic-{len(self.topics) + 1}")
+        self.topics[made] = name
+        return made
+
+    async def rename_topic(self, place: Place, name: str) -> None:
+        self._may("rename")
+        self.renamed.append((place, name))
+
+    async def close_topic(self, place: Place) -> None:
+        self._may("close")
+        self.closed.add(place)
+
+    async def reopen_topic(self, place: Place) -> None:
+        self._may("reopen")
+        self.closed.discard(place)
+
+    async def delete_topic(self, place: Place) -> None:
+        self._may("delete")
+        del self.topics[place]
+
+    def _may(self, deed: str) -> None:
+        if error := self.refuses(deed):
+            raise error
 
     async def seen(self, place: str, part: str, timeout_s: float = 5) -> Post:
         """Waits until a post at `place` shows `part`."""

@@ -11,6 +11,7 @@ from bridge.ids import SessionId
 from bridge.message import Intent, Message, Outcome, State
 from bridge.ports.chat import Heard, Pressed
 from bridge.ports.runtime import Prompt, Result, ToolBegun
+from bridge.post import Part
 from bridge.request import Answer
 from bridge.turn import Failure, FailureKind
 from tests.fakes.chat import FakeChat
@@ -57,10 +58,10 @@ async def test_a_lane_that_ended_by_a_defect_is_begun_again_by_the_due_time_scan
 
 async def test_a_turn_whose_end_cannot_be_stored_is_parked_and_its_lane_goes_on() -> None:
     class Choosy(FakeChat):
-        def split(self, text: str) -> Sequence[str]:
+        def compose(self, text: str, *, rich: bool = False) -> Sequence[Part]:
             if "indigestible" in text:
                 raise LookupError(text)
-            return super().split(text)
+            return super().compose(text, rich=rich)
 
     async with stage(session("career"), chat=Choosy()) as on:
 

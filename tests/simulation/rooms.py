@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bridge.ids import Place
 from bridge.ports.chat import Ambiguous, NotDelivered, WithoutTopics
-from bridge.post import Post, PostKind, PostState
+from bridge.post import Part, Post, PostKind, PostState
 from tests.simulation.scenario import REPORTS, SCHEME, Misfortune
 from tests.simulation.store import Cut
 from tests.simulation.world import World
@@ -90,8 +90,8 @@ class RoomsOf(WithoutTopics):
     def scheme(self) -> str:
         return SCHEME
 
-    def split(self, text: str) -> Sequence[str]:
-        return [text[start : start + 1_000] for start in range(0, len(text), 1_000)]
+    def compose(self, text: str, *, rich: bool = False) -> Sequence[Part]:
+        return [Part(text[start : start + 1_000]) for start in range(0, len(text), 1_000)]
 
     def may_talk(self, person: str, place: Place) -> bool:
         return True

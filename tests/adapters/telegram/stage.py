@@ -10,7 +10,7 @@ from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.sole import Claim
 from bridge.errors import Code, Refused
 from bridge.ids import Place, PostId
-from bridge.ports.chat import Heard, MenuLine, Pressed
+from bridge.ports.chat import Happening, Heard, MenuLine, Pressed
 from bridge.post import Button, Post, PostKind
 from tests.fakes.bot_api import BotApi
 
@@ -72,6 +72,7 @@ class RememberingIntake:
         self.finished: dict[int, str | None] = {}
         self.heard: list[Heard] = []
         self.pressed: list[Pressed] = []
+        self.happenings: list[Happening] = []
         self.places: dict[str, Place] = {}
         self.notes: dict[str, str] = {}
         self.answer = "Done"
@@ -110,6 +111,11 @@ class RememberingIntake:
         self.pressed.append(pressed)
         self._pulse()
         return self.answer
+
+    async def happened(self, happening: Happening) -> None:
+        self._store()
+        self.happenings.append(happening)
+        self._pulse()
 
     async def done(self, source: str, number: int, error: str | None = None) -> None:
         self._store()

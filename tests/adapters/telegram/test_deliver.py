@@ -259,8 +259,8 @@ async def test_what_is_too_long_or_empty_is_refused_for_good(
         await api.until(lambda: api.updates.polling)
         for text in ("x" * 4097, "😀" * 2049, "  "):
             assert (await refused(chat, text=text)).retry_at is None
-        for part in chat.split("😀" * 5000):
-            await chat.deliver(post(part))
+        for part in chat.compose("😀" * 5000):
+            await chat.deliver(post(part.text))
     assert "".join(sent.text for sent in api.sent(FORUM, DESK)) == "😀" * 5000
 
 
