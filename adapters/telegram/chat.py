@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from adapters.telegram.budget import Budget
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.health import Health
-from adapters.telegram.place import SCHEME, Spot, chats_of, link, spot, user_of
+from adapters.telegram.place import SCHEME, Spot, chats_of, link, spot, topic_link, user_of
 from adapters.telegram.sole import Claim, PolledElsewhere
 from adapters.telegram.text import split
 from bridge.ids import Place
@@ -88,6 +88,15 @@ class TelegramChat:
         """`ok`, `last_poll_age_s` and `error`: what is wrong and what to do about it, or None."""
         return self._health.report(self._clock.now())
 
+    def link(self, receipt: str) -> str | None:
+        return link(receipt)
+
+    async def glimpse(self, place: Place, about: str, text: str) -> bool:
+        where = spot(place)
+        if where is None or self._connection is None or not self._config.may_show(where.chat):
+            return False
+        return await self._connection.glimpses.show(where, about, text)
+
     async def deliver(self, post: Post) -> str:
         where = self._shown(post.place)
         try:
@@ -100,7 +109,7 @@ class TelegramChat:
 
     def topic_link(self, place: Place) -> str | None:
         where = spot(place)
-        return link(where) if where is not None else None
+        return topic_link(where) if where is not None else None
 
     async def forums(self) -> Sequence[Place]:
         topics = self._connected_now().topics

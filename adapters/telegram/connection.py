@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from adapters.telegram.budget import Budget
 from adapters.telegram.config import Patience, TelegramConfig
+from adapters.telegram.glimpses import Glimpses
 from adapters.telegram.health import Health
 from adapters.telegram.limiter import ChatLimiter
 from adapters.telegram.poller import Poller
@@ -35,6 +36,7 @@ class Connection:
         self._bot = self._wire.bot(ChatLimiter(budget, clock))
         self.sender = Sender(self._bot, clock, randomness, patience)
         self.topics = Topics(self._bot, self.sender, clock)
+        self.glimpses = Glimpses(self._bot)
 
     def narrow(self, config: TelegramConfig) -> None:
         self._wire.config = config

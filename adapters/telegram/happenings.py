@@ -36,7 +36,7 @@ def happening(message: Message, config: TelegramConfig, person: Person | None, b
 
 
 def _migrated(old: int, new: int, config: TelegramConfig) -> Migrated | None:
-    believed = old in config.chats and is_basic(old) and new < 0 and not is_basic(new)
+    believed = old in config.chats and is_basic(old) and new < 0 and new != old
     return Migrated(Spot(old).place, Spot(new).place) if believed else None
 
 

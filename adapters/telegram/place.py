@@ -12,6 +12,9 @@ _SUPERGROUPS = -1_000_000_000_000
 
 _PLACE = re.compile(rf"{SCHEME}:(?P<chat>-?[0-9]{{1,19}})(?:/(?:(?P<thread>[0-9]{{1,19}})|(?P<general>general)))?\Z")
 _PERSON = re.compile(rf"{SCHEME}:(?P<user>[0-9]{{1,19}})\Z")
+_SUPERGROUP = "-100"
+"""Begins the ids of supergroups, among which are all groups with topics."""
+
 _RECEIPT = re.compile(r"(?P<chat>-?[0-9]{1,19})/(?P<message>[0-9]{1,19})\Z")
 
 
@@ -46,15 +49,8 @@ def chats_of(old: Place, new: Place) -> tuple[int, int]:
 
 
 def is_basic(chat: int) -> bool:
-    """Whether it is a group that can become a supergroup, with another id then."""
+    """Whether it may be a group that becomes a supergroup, with another id then."""
     return _SUPERGROUPS < chat < 0
-
-
-def link(where: Spot) -> str | None:
-    """The address of a topic, which only a supergroup's has."""
-    if where.thread is None or where.chat >= _SUPERGROUPS:
-        return None
-    return f"https://t.me/c/{_SUPERGROUPS - where.chat}/{where.thread}"
 
 
 def person_id(user: int) -> str:
@@ -69,6 +65,19 @@ def user_of(person: str) -> int | None:
 def receipt(chat: int, message: int) -> str:
     """Names a message among all of Telegram's: its own id is unique within a chat only."""
     return f"{chat}/{message}"
+
+
+def link(written: str) -> str | None:
+    """Where members of a supergroup find the message. Messages of other chats have no address."""
+    found = _RECEIPT.match(written)
+    if found is None or not found["chat"].startswith(_SUPERGROUP):
+        return None
+    return f"https://t.me/c/{found['chat'].removeprefix(_SUPERGROUP)}/{found['message']}"
+
+
+def topic_link(where: Spot) -> str | None:
+    """The same of a topic, which has the id of the message that it began with."""
+    return link(receipt(where.chat, where.thread)) if where.thread is not None else None
 
 
 def message_of(written: str, chat: int) -> int | None:

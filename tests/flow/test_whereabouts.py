@@ -46,7 +46,7 @@ def migrated() -> Exception:
 
 
 async def echo(agent: FakeAgent, prompt: Prompt) -> str:
-    return f"you said {prompt.text}"
+    return f"you said {prompt.words}"
 
 
 async def test_all_that_waits_goes_where_the_place_has_gone() -> None:

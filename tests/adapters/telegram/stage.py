@@ -10,6 +10,7 @@ from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.sole import Claim
 from bridge.errors import Code, Refused
 from bridge.ids import Place, PostId
+from bridge.move import Move
 from bridge.ports.chat import Happening, Heard, MenuLine, Pressed
 from bridge.post import Button, Post, PostKind
 from tests.fakes.bot_api import BotApi
@@ -71,6 +72,7 @@ class RememberingIntake:
         self.kept: dict[int, str] = {}
         self.finished: dict[int, str | None] = {}
         self.heard: list[Heard] = []
+        self.edited: list[Heard] = []
         self.pressed: list[Pressed] = []
         self.happenings: list[Happening] = []
         self.places: dict[str, Place] = {}
@@ -104,6 +106,12 @@ class RememberingIntake:
             await self.slow[heard.place].wait()
         if heard.key not in [known.key for known in self.heard]:
             self.heard.append(heard)
+        self._pulse()
+
+    async def edit(self, heard: Heard) -> None:
+        self._store()
+        if heard not in self.edited:
+            self.edited.append(heard)
         self._pulse()
 
     async def press(self, pressed: Pressed) -> str:
@@ -165,6 +173,7 @@ def chat_for(
     chats: frozenset[int] = frozenset({FORUM}),
     token: str | None = None,
     claim: Claim = nullcontext,
+    moves: Sequence[Move] = (),
 ) -> TelegramChat:
     config = TelegramConfig(
         token=token or api.token,
@@ -173,7 +182,7 @@ def chat_for(
         users=frozenset({USER}),
         chats=chats,
     )
-    return TelegramChat(config, clock, Halfway(), claim=claim, budget=budget or roomy(), patience=patience)
+    return TelegramChat(config, clock, Halfway(), claim=claim, budget=budget or roomy(), patience=patience, moves=moves)
 
 
 @asynccontextmanager
