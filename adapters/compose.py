@@ -42,6 +42,7 @@ from bridge.caller import Descent
 from bridge.flow.charter import accepted_copy, selectors_of
 from bridge.flow.exchange import Exchange
 from bridge.ids import Ids
+from bridge.move import Move
 from bridge.ports.chat import Chat
 from bridge.ports.store import Store
 
@@ -79,7 +80,7 @@ async def bridge(
         granted = selectors_of(await store.live_grants(clock.now()))
         view = _outlook(file, accepted, chats, granted, accept=accept)
         settings = view.settings
-        telegram = _telegram(settings, environ, clock)
+        telegram = _telegram(settings, environ, clock, await store.moves())
         workers = _runtime(settings, environ, clock)
         hub = Hub(settings.limits.gateway_return_s)
         runtime = WithGateways(workers, hub)
@@ -196,12 +197,15 @@ async def _web(settings: Settings, exchange: Exchange, listens: Callable[[str], 
         await serving
 
 
-def _telegram(settings: Settings, environ: Mapping[str, str], clock: SystemClock) -> TelegramChat | None:
+def _telegram(
+    settings: Settings, environ: Mapping[str, str], clock: SystemClock, moves: Sequence[Move]
+) -> TelegramChat | None:
     given = settings.telegram
     if given is None:
         return None
     config = _config(given)
-    return TelegramChat(config, clock, system_randomness(), claim=lambda: sole_poller(config, settings.home, environ))
+    claim = partial(sole_poller, config, settings.home, environ)
+    return TelegramChat(config, clock, system_randomness(), claim=claim, moves=moves)
 
 
 def _config(given: TelegramSettings) -> TelegramConfig:
