@@ -1,6 +1,6 @@
 """Everything of one bot that needs the Telegram library."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.failures import Failures
@@ -12,6 +12,7 @@ from adapters.telegram.marks import Marks
 from adapters.telegram.poller import Poller
 from adapters.telegram.sender import Sender
 from adapters.telegram.spending import Spending
+from adapters.telegram.topics import Topics
 from adapters.telegram.wire import Wire
 from bridge.ports.chat import Intake, MenuLine
 from bridge.ports.clock import Clock, Randomness
@@ -29,7 +30,11 @@ class Connection:
         spending: Spending,
         patience: Patience,
         files: Files | None,
+        *,
+        migrate: Callable[[int, int], None],
     ) -> None:
+        """`migrate` is told of a chat that has become another one, before anything of that is read."""
+        self._migrate = migrate
         self._clock = clock
         self._randomness = randomness
         self._wire = Wire(config, patience)
@@ -37,6 +42,7 @@ class Connection:
         failures = Failures(clock, randomness, patience)
         self.sender = Sender(self._bot, failures)
         self.marks = Marks(self._bot, failures)
+        self.topics = Topics(self._bot, self.sender, clock)
         self._fetching = Fetching(self._bot, files, clock, randomness)
         self.glimpses = Glimpses(self._bot)
 
@@ -55,6 +61,7 @@ class Connection:
             self._randomness,
             health,
             commands,
+            migrate=self._migrate,
         )
         await poller.run()
 

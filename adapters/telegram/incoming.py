@@ -9,11 +9,12 @@ from telegram import CallbackQuery, Chat, Message, Update, User
 from telegram.constants import ChatType
 
 from adapters.telegram.config import TelegramConfig
+from adapters.telegram.happenings import happening
 from adapters.telegram.media import Media, media_of, worded
 from adapters.telegram.others import answered, of_others, passed_on, quoted
 from adapters.telegram.place import Spot, person_id, receipt
 from bridge.ids import Place
-from bridge.ports.chat import Heard, Person
+from bridge.ports.chat import Happening, Heard, Person
 
 _COMMAND = re.compile(r"(?P<command>/[A-Za-z0-9_]+)@(?P<bot>[A-Za-z0-9_]+)")
 
@@ -56,14 +57,15 @@ class Reader:
     config: Callable[[], TelegramConfig]
     username: str
 
-    def read(self, raw: str) -> Said | Tapped | None:
-        """None for what means nothing here: strangers, other bots, service messages. Raises whatever
-        an update makes the parser raise that does not have Telegram's form."""
+    def read(self, raw: str) -> Said | Tapped | Happening | None:
+        """None for what means nothing here: strangers, other bots, most service messages. Raises whatever an update
+        makes the parser raise that does not have Telegram's form."""
         update = Update.de_json(json.loads(raw), None)
         if update.callback_query is not None:
             return self._tapped(update.callback_query)
         if update.message is not None:
-            return self._said(update.message)
+            person = self._person(update.message.from_user, update.message.chat)
+            return happening(update.message, self.config(), person, self.username) or self._said(update.message)
         if update.edited_message is not None:
             return self._said(update.edited_message, edited=True)
         return None

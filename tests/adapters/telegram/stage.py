@@ -10,7 +10,8 @@ from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.sole import Claim
 from bridge.errors import Code, Refused
 from bridge.ids import Place, PostId
-from bridge.ports.chat import Heard, MenuLine, Pressed
+from bridge.move import Move
+from bridge.ports.chat import Happening, Heard, MenuLine, Pressed
 from bridge.ports.files import Files
 from bridge.post import Button, Post, PostKind
 from tests.fakes.bot_api import BotApi
@@ -75,6 +76,7 @@ class RememberingIntake:
         self.edited: list[Heard] = []
         self.held_up: list[Heard] = []
         self.pressed: list[Pressed] = []
+        self.happenings: list[Happening] = []
         self.places: dict[str, Place] = {}
         self.notes: dict[str, str] = {}
         self.answer = "Done"
@@ -121,6 +123,11 @@ class RememberingIntake:
         self.pressed.append(pressed)
         self._pulse()
         return self.answer
+
+    async def happened(self, happening: Happening) -> None:
+        self._store()
+        self.happenings.append(happening)
+        self._pulse()
 
     async def done(self, source: str, number: int, error: str | None = None) -> None:
         self._store()
@@ -170,6 +177,7 @@ def chat_for(
     token: str | None = None,
     claim: Claim = nullcontext,
     files: Files | None = None,
+    moves: Sequence[Move] = (),
 ) -> TelegramChat:
     config = TelegramConfig(
         token=token or api.token,
@@ -178,7 +186,7 @@ def chat_for(
         users=frozenset({USER}),
         chats=chats,
     )
-    return TelegramChat(config, clock, Halfway(), claim=claim, files=files, rates=rates, patience=patience)
+    return TelegramChat(config, clock, Halfway(), claim=claim, rates=rates, patience=patience, files=files, moves=moves)
 
 
 @asynccontextmanager
