@@ -19,7 +19,7 @@ from bridge.move import Move
 from bridge.ports.chat import Intake, MenuLine, Moved, NotDelivered
 from bridge.ports.clock import Clock, Randomness
 from bridge.ports.files import Files
-from bridge.post import Part, Post
+from bridge.post import Part, Post, PostKind
 
 if TYPE_CHECKING:
     from adapters.telegram.connection import Connection
