@@ -85,8 +85,12 @@ class Console:
 
     async def waiting(self, what: str, coming: Coroutine[Any, Any, _T]) -> _T | None:
         """What comes; None once Enter was pressed. Shows meanwhile that it lives."""
-        self._fresh()
         awaited = asyncio.ensure_future(coming)
+        try:
+            self._fresh()
+        except Ended:
+            awaited.cancel()
+            raise
         typed = asyncio.ensure_future(self._line())
         shown = asyncio.ensure_future(self._show(what))
         try:

@@ -10,23 +10,20 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.home import TIELINE
-from tests.acceptance.seat import Seat
-from tests.acceptance.test_init import (
+from tests.acceptance.onboarding import (
     ADA,
     CODE_LINE,
     OFFICE,
     Init,
     environ,
     files,
-    init,
     install,
     with_group,
     with_operator,
     with_token,
 )
+from tests.acceptance.seat import Seat
 from tests.fakes.bot_api import TOKEN, BotApi, Fault
-
-__all__ = ["init"]
 
 Way = Callable[[Seat], None]
 CTRL_C: Way = lambda seat: seat.press(b"\x03")  # noqa: E731
