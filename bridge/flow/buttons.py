@@ -6,10 +6,11 @@ from bridge.flow.approvals import Approvals
 from bridge.flow.attempts import record_attempt
 from bridge.flow.control import Control
 from bridge.flow.ledger import Ledger
+from bridge.flow.progress import unfold
 from bridge.flow.proposals import Proposals
 from bridge.flow.questions import Questions
 from bridge.grant import Scope
-from bridge.ids import SYSTEM
+from bridge.ids import SYSTEM, Place, TurnId
 from bridge.message import Origin
 from bridge.ports.chat import Pressed
 
@@ -31,12 +32,16 @@ class Buttons:
         by = Caller(
             SYSTEM, Origin.USER, place=pressed.place, person=pressed.person.id, operator=pressed.person.operator
         )
+        verb, _, ident = pressed.action.partition(":")
+        if verb in ("tools", "fold"):
+            return await self._unfold(pressed.place, TurnId(ident), folded_again=verb == "fold")
         if not by.operator:
             refused = Refused(Code.NOT_PERMITTED, "only an operator may decide this", remedy="Ask one of them.")
             await record_attempt(self._ledger, by, f"press {pressed.action}", refused)
             raise refused
-        verb, _, ident = pressed.action.partition(":")
         match verb:
+            case "stop":
+                return await self._control.stop_turn(ident)
             case "ok" | "okc" | "okp":
                 return (await self._approvals.approve(by, ident, _APPROVES[verb], with_earlier=True)).said
             case "no":
@@ -54,3 +59,7 @@ class Buttons:
                 return await self._questions.answer(ident, int(number) if number.isdecimal() else -1)
             case _:
                 raise Refused(Code.INVALID_REQUEST, "this button is not known any more")
+
+    async def _unfold(self, place: Place, turn: TurnId, *, folded_again: bool) -> str:
+        """Whoever is at the place has seen it all before."""
+        return await self._ledger.do(lambda work: unfold(work, turn, place, folded_again=folded_again))

@@ -17,7 +17,7 @@ from bridge.flow.settlement import close, decided, settle, show_status
 from bridge.flow.showing import revise
 from bridge.flow.turns import Turns
 from bridge.flow.work import Work
-from bridge.ids import ConversationId, MessageId, SessionId
+from bridge.ids import ConversationId, MessageId, SessionId, TurnId
 from bridge.lineage import caps_of
 from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.quiet import kept_until
@@ -64,6 +64,15 @@ class Control:
 
         cancelled = await self._ledger.do(body)
         return await self.halt(session), cancelled
+
+    async def stop_turn(self, which: str) -> str:
+        """Ends that turn, and no other: what is queued goes on. Returns what to tell the person who stopped it."""
+        ident = TurnId(which)
+        turn = await self._ledger.store.turn(ident)
+        if turn is None or not turn.live:
+            return _OVER
+        stopped = await self._turns.stop(turn.session, only=ident)
+        return "Stopped." if await self._recovery.stop(turn.session, only=ident) or stopped else _OVER
 
     async def halt(self, session: SessionId) -> bool:
         """Ends the running turn, whichever bridge runs it, and where another takes it over meanwhile."""
@@ -172,6 +181,7 @@ class Control:
         return await self._ledger.do(body)
 
 
+_OVER = "This turn is over."
 _DECIDED = "This has been decided already."
 
 

@@ -7,6 +7,7 @@ from bridge import wording
 from bridge.flow.closing import retire_children
 from bridge.flow.fallback import hand_over
 from bridge.flow.kin import people_at, shown_at
+from bridge.flow.progress import conclude
 from bridge.flow.settlement import answer, answer_late, close, closing_of, park, pending, say_it_waits, settle
 from bridge.flow.showing import received_post, revise, sent_post, show
 from bridge.flow.work import Work
@@ -67,8 +68,7 @@ async def end_turn(work: Work, turn: Turn, result: Result, unheard: Set[MessageI
             failure = result.failure or Failure(FailureKind.CRASH, "the turn ended without a result")
             await _failed(work, ended, taken, failure)
             await _abandon(work, ended, taken, f"the turn failed: {failure.detail}")
-    word = {TurnState.COMPLETED: "done", TurnState.CANCELLED: "stopped"}.get(state, "failed")
-    await revise(work, f"progress:{turn.id}", f"{word} after {work.now - turn.started_at:.0f} s")
+    await conclude(work, ended)
     work.then(lambda: work.wake.lane(turn.session))
 
 
@@ -103,7 +103,7 @@ async def lose_turn(
     else:
         await _park_inputs(work, lost, taken, f"{reason}, and {doubt}" if doubt else reason)
     await _abandon(work, lost, taken, reason)
-    await revise(work, f"progress:{turn.id}", f"interrupted: {reason}")
+    await conclude(work, lost, reason)
     work.then(lambda: work.wake.lane(turn.session))
 
 

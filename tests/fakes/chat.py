@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from bridge.ids import Place
+from bridge.markdown import unescaped
 from bridge.ports.chat import NotDelivered
 from bridge.post import Part, Post
 
@@ -32,7 +33,7 @@ class FakeChat:
         return self._scheme
 
     def compose(self, text: str, *, rich: bool = False) -> Sequence[Part]:
-        markup = "rich" if rich else None
+        markup, text = ("rich", unescaped(text)) if rich else (None, text)
         return [Part(text[start : start + self.limit], markup) for start in range(0, len(text), self.limit)]
 
     def may_talk(self, person: str, place: Place) -> bool:
