@@ -21,6 +21,17 @@ class PostKind(StrEnum):
     """The bridge speaks."""
     PROGRESS = "progress"
     """What a running turn is doing; revised, and shed under pressure."""
+    MARK = "mark"
+    """A sign on a person's own message, whose receipt it has from the beginning; its text is one of `Mark`. It gives
+    way to everything else, and nobody is told where it cannot be shown."""
+
+
+class Mark(StrEnum):
+    """How it stands with what a person said."""
+
+    ACCEPTED = "accepted"
+    DONE = "done"
+    REFUSED = "refused"
 
 
 class PostState(StrEnum):

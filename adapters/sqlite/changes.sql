@@ -46,12 +46,13 @@ SELECT version FROM bindings WHERE place = :place;
 INSERT INTO messages (
     id, sender, recipient, intent, text, origin, wake, conversation, accepted_at, queued_at, due_at, expires_at,
     state, outcome, reason, in_reply_to, cause, depth, path, place, person, by_command, late, turn, epoch,
-    leased_until, attempts, unread, woken_at, read_at, settled_at, version
+    leased_until, attempts, unread, woken_at, read_at, settled_at, attachments, pieces, version
 )
 VALUES (
     :id, :sender, :recipient, :intent, :text, :origin, :wake, :conversation, :accepted_at, :queued_at, :due_at,
     :expires_at, :state, :outcome, :reason, :in_reply_to, :cause, :depth, :path, :place, :person, :by_command,
-    :late, :turn, :epoch, :leased_until, :attempts, :unread, :woken_at, :read_at, :settled_at, :version + 1
+    :late, :turn, :epoch, :leased_until, :attempts, :unread, :woken_at, :read_at, :settled_at, :attachments, :pieces,
+    :version + 1
 );
 
 -- name: update_message

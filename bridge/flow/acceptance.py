@@ -71,6 +71,7 @@ async def accept(
         place=place,
         person=caller.person,
         by_command=by_command,
+        attachments=send.attachments,
     )
     message = put_off(work, recipient, message)
     if (message.wake and takes_when_idle(recipient)) or recipient.parent is not None:

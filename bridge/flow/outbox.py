@@ -1,8 +1,8 @@
 """The outbox: brings every place to what it is to show (invariants 3, 8 and 11).
 
-At each place finals go first, then what is new in its order, then revisions of what is shown already: what has to
-wait there holds back what is behind it. Places do not wait for each other, and where their chat takes only so much
-they take turns. A post that its chat refuses for good is never sent elsewhere: operators are told of it, once a
+At each place finals go first, then what is new in its order, then revisions of what is shown already, and last marks:
+what has to wait there holds back what is behind it. Places do not wait for each other, and where their chat takes only
+so much they take turns. A post that its chat refuses for good is never sent elsewhere: operators are told of it, once a
 place, and without its text.
 """
 
@@ -25,7 +25,8 @@ from bridge.trace import StepKind
 
 log = logging.getLogger(__name__)
 
-_PROGRESS_ATTEMPTS = 3
+_SHED = (PostKind.PROGRESS, PostKind.MARK)
+_SHED_ATTEMPTS = 3
 _DEFECT_ATTEMPTS = 5
 _REPORT = "undelivered:"
 
@@ -76,7 +77,7 @@ class Outbox:
         try:
             receipt = await chat.deliver(await self._replying(post))
         except NotDelivered as refused:
-            shed = post.kind is PostKind.PROGRESS and post.attempts >= _PROGRESS_ATTEMPTS
+            shed = post.kind in _SHED and post.attempts >= _SHED_ATTEMPTS
             await self._not_delivered(chat, post, refused.reason, None if shed else refused.retry_at)
         except Ambiguous as unclear:
             reason = f"it may have arrived already, and is sent again: {unclear}"
@@ -116,7 +117,7 @@ class Outbox:
             await _traced(work, newest, error=reason, given_up=retry_at is None)
 
         await self._ledger.surely(body)
-        if retry_at is None:
+        if retry_at is None and post.kind is not PostKind.MARK:
             log.warning("%s: a post could not be delivered and is given up: %s", post.place, reason)
 
 
@@ -165,11 +166,13 @@ def _announces(post: Post, final: Post) -> bool:
 def _rank(post: Post) -> int:
     if post.kind is PostKind.FINAL:
         return 0
+    if post.kind is PostKind.MARK:
+        return 3
     return 1 if post.receipt is None else 2
 
 
 async def _traced(work: Work, post: Post, **detail: str | bool) -> None:
-    if post.message is None:
+    if post.message is None or post.kind is PostKind.MARK:
         return
     message = await work.message(post.message)
     if message is not None:

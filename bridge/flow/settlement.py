@@ -9,11 +9,12 @@ from dataclasses import replace
 from bridge import wording
 from bridge.decision import Effect, Verb, Verdict
 from bridge.flow.holding import let_go
+from bridge.flow.marking import mark_input
 from bridge.flow.showing import received_post, revise, sent_post, show
 from bridge.flow.work import Work
 from bridge.ids import SYSTEM, MessageId, Place, SessionId
 from bridge.message import Intent, Message, Origin, Outcome, State
-from bridge.post import Button, PostKind
+from bridge.post import Button, Mark, PostKind
 from bridge.request import NO_REPLY_TEXT, Answer, Request
 from bridge.session import Session
 from bridge.trace import StepKind
@@ -45,6 +46,7 @@ async def settle(
         await let_go(work, message, reason or outcome.value, by)
     work.step(StepKind.SETTLED, message, outcome=outcome.value, reason=reason)
     work.then(lambda: work.wake.mail(message.recipient))
+    await mark_input(work, message, Mark.DONE if outcome is Outcome.ACKED else Mark.REFUSED)
     if outcome is Outcome.ACKED:
         return
     request = await work.request(message.id)
