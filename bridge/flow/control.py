@@ -51,19 +51,15 @@ class Control:
             resting = await work.session(session)
             if resting is not None and not resting.rested:
                 work.put(replace(resting, rested=True))
-            if not everything:
-                return 0
-            cancelled = 0
-            for message in await work.queue(session):
-                if message.intent is Intent.REPLY or message.origin is Origin.SYSTEM:
-                    work.put(replace(message, wake=False))
-                else:
-                    await settle(work, message, Outcome.CANCELLED, reason="stopped by a person")
-                    cancelled += 1
-            return cancelled
+            return await _cancel_queued(work, session, "stopped by a person") if everything else 0
 
         cancelled = await self._ledger.do(body)
         return await self.halt(session), cancelled
+
+    async def clear(self, session: SessionId) -> int:
+        """Cancels what is queued, and lets the running turn go on; answers and notices stay, without wake. Returns how
+        many were cancelled."""
+        return await self._ledger.do(lambda work: _cancel_queued(work, session, "cleared by a person"))
 
     async def stop_turn(self, which: str) -> str:
         """Ends that turn, and no other: what is queued goes on. Returns what to tell the person who stopped it."""
@@ -179,6 +175,17 @@ class Control:
             return f"{more} more messages."
 
         return await self._ledger.do(body)
+
+
+async def _cancel_queued(work: Work, session: SessionId, reason: str) -> int:
+    cancelled = 0
+    for message in await work.queue(session):
+        if message.intent is Intent.REPLY or message.origin is Origin.SYSTEM:
+            work.put(replace(message, wake=False))
+        else:
+            await settle(work, message, Outcome.CANCELLED, reason=reason)
+            cancelled += 1
+    return cancelled
 
 
 _OVER = "This turn is over."

@@ -1,6 +1,5 @@
 """The one message that shows what a running turn is doing, revised while it runs, and what is left of it then."""
 
-import asyncio
 from dataclasses import replace
 
 from bridge.activity import Activity, Tool, ended, folded, traced
@@ -19,6 +18,8 @@ GLIMPSE_S = 4.5
 _GROWING_S = 1.5
 """The same where the chat shows the text as it grows."""
 
+_SILENT_ROUNDS = 5
+
 _WORDS = {TurnState.COMPLETED: "Done", TurnState.CANCELLED: "Stopped", TurnState.FAILED: "Failed"}
 
 
@@ -33,6 +34,7 @@ class Progress:
         self._activity = Activity()
         self._streams = False
         self._changed = True
+        self._quiet = 0
 
     def note(self, event: Event) -> None:
         new = self._activity.note(event)
@@ -42,11 +44,20 @@ class Progress:
     async def run(self) -> None:
         """Until it is cancelled."""
         place = await self._ledger.surely(self._begin)
-        if place is None:
+        chat = self._ledger.chat_of(place)
+        if place is None or chat is None:
             return
-        async with asyncio.TaskGroup() as both:
-            both.create_task(self._live(place))
-            both.create_task(self._revise(place))
+        to_glimpse, to_revision = 0.0, self._ledger.limits.progress_every_s
+        while True:
+            if to_glimpse <= 0:
+                self._streams = await chat.glimpse(place, self._turn.id, self._activity.said)
+                to_glimpse = _GROWING_S if self._streams else GLIMPSE_S
+            if to_revision <= 0:
+                await self._revise(place)
+                to_revision = self._ledger.limits.progress_every_s
+            pause_s = min(to_glimpse, to_revision)
+            await self._ledger.clock.sleep(pause_s)
+            to_glimpse, to_revision = to_glimpse - pause_s, to_revision - pause_s
 
     async def _begin(self, work: Work) -> Place | None:
         if self._turn.epoch > 1:
@@ -54,20 +65,11 @@ class Progress:
             self._activity.recall(traced(await work.store.steps(self._turn.inputs[0]), self._turn.started_at))
         return await shown_at(work, self._turn)
 
-    async def _live(self, place: Place) -> None:
-        chat = self._ledger.chat_of(place)
-        while chat is not None:
-            self._streams = await chat.glimpse(place, self._turn.id, self._activity.said)
-            await self._ledger.clock.sleep(_GROWING_S if self._streams else GLIMPSE_S)
-
     async def _revise(self, place: Place) -> None:
-        quiet = 0
-        while True:
-            await self._ledger.clock.sleep(self._ledger.limits.progress_every_s)
-            quiet = 0 if self._changed else quiet + 1
-            if self._changed or quiet >= 5:
-                self._changed, quiet = False, 0
-                await self._ledger.surely(lambda work: self._show(work, place))
+        self._quiet = 0 if self._changed else self._quiet + 1
+        if self._changed or self._quiet >= _SILENT_ROUNDS:
+            self._changed, self._quiet = False, 0
+            await self._ledger.surely(lambda work: self._show(work, place))
 
     async def _show(self, work: Work, place: Place) -> None:
         turn = await work.held(self._turn.id, self._turn.epoch)

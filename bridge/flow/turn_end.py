@@ -7,6 +7,7 @@ from bridge import wording
 from bridge.flow.closing import retire_children
 from bridge.flow.fallback import hand_over
 from bridge.flow.kin import people_at, shown_at
+from bridge.flow.marking import mark_of
 from bridge.flow.progress import conclude
 from bridge.flow.settlement import answer, answer_late, close, closing_of, park, pending, say_it_waits, settle
 from bridge.flow.showing import received_post, revise, sent_post, show
@@ -32,6 +33,8 @@ _RETIRED = {
     TurnState.LOST: "the turn that had spawned it was lost",
 }
 """Why a child retires."""
+
+_WAITED_S = 3
 
 NOTICES = 2
 """How often an unread input is announced before it fails."""
@@ -160,9 +163,19 @@ async def _completed(work: Work, turn: Turn, taken: list[Message], final: str) -
             final,
             message=about,
             session=turn.session,
-            answers=received_post(about),
+            answers=await _answered(work, about),
             rich=True,
         )
+
+
+async def _answered(work: Work, about: MessageId) -> str | None:
+    """The post that the final text stands below. What a person said is pointed at only where it had to wait, so that
+    other words may stand between."""
+    message = await work.message(about)
+    if message is None or message.intent is not Intent.INPUT:
+        return received_post(about)
+    waited_s = (message.woken_at or message.accepted_at) - message.accepted_at
+    return mark_of(message) if waited_s >= _WAITED_S else None
 
 
 async def _answer(work: Work, turn: Turn, final: str) -> None:

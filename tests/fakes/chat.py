@@ -18,6 +18,7 @@ class FakeChat:
         self._scheme = scheme
         self._changed = asyncio.Condition()
         self.posts: dict[str, Post] = {}
+        self.receipts: dict[str, str] = {}
         self.deliveries: list[Post] = []
         self.guests: set[str] = set()
         self.open = True
@@ -63,6 +64,7 @@ class FakeChat:
             raise NotDelivered("it was sent already")
         receipt = post.receipt or str(len(self.posts) + 1)
         async with self._changed:
+            self.receipts[post.key] = receipt
             self.posts[post.key] = post
             self.deliveries.append(post)
             self._changed.notify_all()
