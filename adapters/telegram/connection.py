@@ -7,6 +7,7 @@ from adapters.telegram.failures import Failures
 from adapters.telegram.glimpses import Glimpses
 from adapters.telegram.health import Health
 from adapters.telegram.limiter import ChatLimiter
+from adapters.telegram.menus import Menus
 from adapters.telegram.poller import Poller
 from adapters.telegram.sender import Sender
 from adapters.telegram.spending import Spending
@@ -27,13 +28,17 @@ class Connection:
         self._bot = self._wire.bot(ChatLimiter(spending))
         self.sender = Sender(self._bot, Failures(clock, randomness, patience))
         self.glimpses = Glimpses(self._bot)
+        self._menus: Menus | None = None
 
     def narrow(self, config: TelegramConfig) -> None:
         self._wire.config = config
+        if self._menus is not None:
+            self._menus.changed.set()
 
     async def poll(self, intake: Intake, health: Health, commands: Mapping[str, MenuLine]) -> None:
         """Until it is cancelled."""
-        poller = Poller(self._wire, self._bot, self.sender, intake, self._clock, self._randomness, health, commands)
+        self._menus = menus = Menus(self._bot, lambda: self._wire.config, commands)
+        poller = Poller(self._wire, self._bot, self.sender, intake, self._clock, self._randomness, health, menus)
         await poller.run()
 
     async def aclose(self) -> None:

@@ -67,6 +67,7 @@ class Reader:
             reply_to=receipt(message.chat.id, answered.message_id) if answered is not None else None,
             silent=spot.general,
             passed_on=_of_others(message),
+            replied=_own_words(message, answered),
         )
 
     def _tapped(self, query: CallbackQuery) -> Tapped | None:
@@ -101,6 +102,14 @@ class Reader:
         if found["bot"].lower() != self.username.lower():
             return ""
         return found["command"] + text[found.end() :]
+
+
+def _own_words(message: Message, answered: Message | None) -> str | None:
+    """What the person has written in the message that this one replies to."""
+    if answered is None or _of_others(answered) or answered.from_user is None or message.from_user is None:
+        return None
+    own = answered.sender_chat is None and answered.from_user.id == message.from_user.id
+    return (answered.text or answered.caption) if own else None
 
 
 def _of_others(message: Message) -> bool:

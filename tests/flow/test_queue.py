@@ -56,14 +56,14 @@ async def test_clearing_is_confirmed_cancels_what_waits_and_leaves_what_runs() -
     async with stage(session("desk")) as on:
         first, second = await waiting(on, "one", "two")
         await on.say("desk", "/queue clear")
-        await on.quiet()
-        assert labels(shown(on)) == ["Cancel them", "Keep them"]
+        asks = await on.chat.seen(DESK, "Cancel what waits for Desk (2 queued messages)?")
+        assert labels(asks) == ["Cancel them", "Keep them"]
         assert (await on.message(first)).state is State.QUEUED
-        clear, receipt = shown(on).buttons[0].action, on.chat.receipts[shown(on).key]
+        clear, receipt = asks.buttons[0].action, on.chat.receipts[asks.key]
         assert "only an operator" in await on.press("desk", "Cancel them", USER)
         assert await on.press("desk", "Cancel them") == "Cancelled: 2 queued messages."
         await on.quiet()
-        assert shown(on).text == "Cancelled: 2 queued messages."
+        assert on.chat.posts[asks.key].text == "Cancelled: 2 queued messages."
         assert [(await on.message(one)).outcome for one in (first, second)] == [Outcome.CANCELLED] * 2
         assert len(await on.store.live_turns()) == 1
         third = (await on.send("desk", "three")).message_id
@@ -96,8 +96,8 @@ async def test_the_inbox_shows_open_mail_but_not_what_nobody_has_approved() -> N
         await on.send("desk", "for later", intent=Intent.INFORM, wake=False)
         await on.send("desk", "may I?")
         await on.say("desk", "/inbox")
-        await on.quiet()
-        assert shown(on).text == ("The inbox of Desk, 1 message:\n· shell, 0:00 ago: “for later”; waits to be read")
+        inbox = await on.chat.seen(DESK, "The inbox of Desk, 1 message")
+        assert inbox.text == ("The inbox of Desk, 1 message:\n· shell, 0:00 ago: “for later”; waits to be read")
 
 
 async def test_a_trace_is_found_by_id_by_its_post_and_as_the_newest_of_the_place() -> None:
