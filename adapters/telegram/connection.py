@@ -1,6 +1,6 @@
 """Everything of one bot that needs the Telegram library."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.failures import Failures
@@ -11,6 +11,7 @@ from adapters.telegram.menus import Menus
 from adapters.telegram.poller import Poller
 from adapters.telegram.sender import Sender
 from adapters.telegram.spending import Spending
+from adapters.telegram.topics import Topics
 from adapters.telegram.wire import Wire
 from bridge.ports.chat import Intake, MenuLine
 from bridge.ports.clock import Clock, Randomness
@@ -20,13 +21,23 @@ class Connection:
     """Made without a request being sent; may be made in a thread of its own, for it reads certificates."""
 
     def __init__(
-        self, config: TelegramConfig, clock: Clock, randomness: Randomness, spending: Spending, patience: Patience
+        self,
+        config: TelegramConfig,
+        clock: Clock,
+        randomness: Randomness,
+        spending: Spending,
+        patience: Patience,
+        *,
+        migrate: Callable[[int, int], None],
     ) -> None:
+        """`migrate` is told of a chat that has become another one, before anything of that is read."""
+        self._migrate = migrate
         self._clock = clock
         self._randomness = randomness
         self._wire = Wire(config, patience)
         self._bot = self._wire.bot(ChatLimiter(spending))
         self.sender = Sender(self._bot, Failures(clock, randomness, patience))
+        self.topics = Topics(self._bot, self.sender, clock)
         self.glimpses = Glimpses(self._bot)
         self._menus: Menus | None = None
 
@@ -38,7 +49,17 @@ class Connection:
     async def poll(self, intake: Intake, health: Health, commands: Mapping[str, MenuLine]) -> None:
         """Until it is cancelled."""
         self._menus = menus = Menus(self._bot, lambda: self._wire.config, commands)
-        poller = Poller(self._wire, self._bot, self.sender, intake, self._clock, self._randomness, health, menus)
+        poller = Poller(
+            self._wire,
+            self._bot,
+            self.sender,
+            intake,
+            self._clock,
+            self._randomness,
+            health,
+            menus,
+            migrate=self._migrate,
+        )
         await poller.run()
 
     async def aclose(self) -> None:

@@ -15,10 +15,11 @@ from bridge.flow.mentions import Mentions
 from bridge.flow.picking import Picking
 from bridge.flow.saying import say, tell_missing
 from bridge.flow.showing import show
+from bridge.flow.whereabouts import Whereabouts
 from bridge.flow.work import Work
 from bridge.ids import Place
 from bridge.intake import Note, Update
-from bridge.ports.chat import Heard, Pressed
+from bridge.ports.chat import Happening, Heard, Pressed
 from bridge.post import Mark, PostKind
 
 
@@ -34,6 +35,7 @@ class Inbound:
         mentions: Mentions,
         picking: Picking,
         buttons: Buttons,
+        whereabouts: Whereabouts,
     ) -> None:
         self._ledger = ledger
         self._lanes = lanes
@@ -42,6 +44,7 @@ class Inbound:
         self._mentions = mentions
         self._picking = picking
         self._buttons = buttons
+        self._whereabouts = whereabouts
 
     # Kept before it is acknowledged
 
@@ -91,6 +94,7 @@ class Inbound:
         """A command is carried out, what replies to an agent's form or to what asks for a text or a decision is for
         that, and what begins with another session's name is handed to it; everything else is input for the session that
         is bound to the place."""
+        heard = replace(heard, place=self._ledger.led(heard.place))
         if heard.text.lstrip().startswith("/"):
             await self._command(heard)
             return
@@ -144,7 +148,11 @@ class Inbound:
 
         await self._ledger.do(body)
 
+    async def happened(self, happening: Happening) -> None:
+        await self._whereabouts.happened(happening)
+
     async def press(self, pressed: Pressed) -> str:
+        pressed = replace(pressed, place=self._ledger.led(pressed.place))
         try:
             return await self._buttons.press(pressed)
         except Refused as refused:
