@@ -7,11 +7,11 @@ from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING
 
 from adapters.telegram.budget import Budget
+from adapters.telegram.composing import composed
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.health import Health
 from adapters.telegram.place import SCHEME, Spot, spot, user_of
 from adapters.telegram.sole import Claim, PolledElsewhere
-from adapters.telegram.text import split
 from bridge.ids import Place
 from bridge.ports.chat import Intake, MenuLine, NotDelivered
 from bridge.ports.clock import Clock, Randomness
@@ -52,7 +52,7 @@ class TelegramChat:
         return SCHEME
 
     def compose(self, text: str, *, rich: bool = False) -> Sequence[Part]:
-        return [Part(part) for part in split(text)]
+        return composed(text, rich=rich)
 
     def may_talk(self, person: str, place: Place) -> bool:
         user, where = user_of(person), spot(place)
