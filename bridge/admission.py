@@ -9,8 +9,9 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
+from bridge import wording
 from bridge.caller import Caller
 from bridge.conversation import Conversation, Pair
 from bridge.decision import Decision, Effect, Verb
@@ -62,7 +63,9 @@ def verbs_of(send: Send | Message) -> tuple[Verb, ...]:
 
 def digest(send: Send, recipient: SessionId | None) -> str:
     """What an idempotency key stands for: all of the request that decides what is sent."""
-    body = [recipient or send.to, send.text, send.intent, send.wake, send.in_reply_to]
+    body: list[object] = [recipient or send.to, send.text, send.intent, send.wake, send.in_reply_to]
+    if send.attachments:
+        body.append([asdict(one) for one in send.attachments])
     return hashlib.sha256(json.dumps(body).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -81,7 +84,7 @@ def shape(send: Send, limits: Limits) -> Refused | None:
     for name, value in (("to", send.to), ("key", send.key), ("in_reply_to", send.in_reply_to)):
         if value is not None and not storable(value):
             return Refused(Code.INVALID_REQUEST, f"{name} is not valid Unicode: it has a NUL or a lone surrogate")
-    return text_shape(send.text, limits)
+    return text_shape(wording.with_attachments(send.text, send.attachments), limits)
 
 
 def text_shape(text: str, limits: Limits) -> Refused | None:

@@ -74,6 +74,29 @@ OUTCOMES: dict[State, frozenset[Outcome]] = {
 """The outcomes with which each state may settle. A life never ends while leased."""
 
 
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """What came along with a person's words: a stored file, or a `text` that somebody else wrote, such as a quote or
+    what was forwarded. It reaches the agent as data of its own, never as its user's words. `name` is as it was given,
+    and `path` of the bridge's own making; `size` is in bytes."""
+
+    name: str
+    mime: str
+    path: str | None = None
+    text: str | None = None
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One of the chat's messages that an input is made of, by the key under which it was heard: how many of the
+    characters are its, and of the attachments, each after those of the pieces before."""
+
+    key: str
+    chars: int
+    attachments: int = 0
+
+
 @quick
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -85,7 +108,7 @@ class Message:
     leased for as long as the turn is. `queued_at` is when it first became queued: the order of the lane.
     `by_command` marks a person's own `/ask` or `/handoff`, whose answer goes to the place and wakes nobody.
     `cause` is the message for whose sake it was sent. `attempts` counts the turns that failed over it, `unread`
-    those that ended without its being read.
+    those that ended without its being read. `pieces` are what a person's input is made of.
     """
 
     id: MessageId
@@ -119,6 +142,8 @@ class Message:
     woken_at: float | None = None
     read_at: float | None = None
     settled_at: float | None = None
+    attachments: tuple[Attachment, ...] = ()
+    pieces: tuple[Piece, ...] = ()
     version: int = 0
 
     @property

@@ -21,6 +21,17 @@ class PostKind(StrEnum):
     """The bridge speaks."""
     PROGRESS = "progress"
     """What a running turn is doing; revised, and shed under pressure."""
+    MARK = "mark"
+    """A sign on a person's own message, whose receipt it has from the beginning; its text is one of `Mark`. It gives
+    way to everything else, and nobody is told where it cannot be shown."""
+
+
+class Mark(StrEnum):
+    """How it stands with what a person said."""
+
+    ACCEPTED = "accepted"
+    DONE = "done"
+    REFUSED = "refused"
 
 
 class PostState(StrEnum):
@@ -32,10 +43,12 @@ class PostState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """`action` is at most 64 bytes of `verb:id`; what it means is `flow/buttons.py`'s to say."""
+    """`action` is at most 64 bytes of `verb:id`; what it means is `flow/buttons.py`'s to say. One with a `url` is a
+    link, and has no action: it stays under its post when that is revised."""
 
     label: str
-    action: str
+    action: str = ""
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +66,8 @@ class Post:
 
     `receipt` is the chat's own id of the sent message. `due_at` holds it back until then. `whole` is the text of which
     the post and those after it show the beginning only, as it was before it was composed. A post with `file` is a
-    document of that name, whose content is the text; `reply_to` is the receipt of what it stands below.
+    document of that name, whose content is the text; `reply_to` is the receipt of what it stands below, and `answers`
+    the key of the post that it replies to, where that one's receipt is not known yet.
     """
 
     id: PostId
@@ -74,6 +88,7 @@ class Post:
     whole: str | None = None
     file: str | None = None
     reply_to: str | None = None
+    answers: str | None = None
     version: int = 0
 
     @property

@@ -7,7 +7,7 @@ from enum import StrEnum
 from bridge.decision import Effect, Verb
 from bridge.grant import Scope
 from bridge.ids import ConversationId, MessageId, SessionId
-from bridge.message import Intent, Outcome, State
+from bridge.message import Attachment, Intent, Outcome, State
 from bridge.request import Answer
 from bridge.session import Busy, Kind
 
@@ -34,7 +34,7 @@ class Send:
     """A request to send. `to` is as it was written: an id, or a handle in the sender's profile.
 
     `ttl_s` shortens the life of the message. `key` makes the request idempotent for its sender. `spawns` is the agent
-    of a recipient that is made for it.
+    of a recipient that is made for it. `attachments` go along with a person's own.
     """
 
     to: str
@@ -45,6 +45,7 @@ class Send:
     key: str | None = None
     ttl_s: float | None = None
     spawns: str | None = None
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

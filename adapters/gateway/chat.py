@@ -41,6 +41,13 @@ class GatewayChat:
     def reports(self) -> Sequence[Place]:
         return ()
 
+    def link(self, receipt: str) -> str | None:
+        return None
+
+    async def glimpse(self, place: Place, about: str, text: str) -> bool:
+        """A gateway shows its own turns by itself."""
+        return False
+
     async def deliver(self, post: Post) -> str:
         """Waits for the gateway where it is away, which costs nothing. It shows once what it was sent twice."""
         link = await self._hub.ready(self._name)

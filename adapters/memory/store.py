@@ -269,10 +269,14 @@ class MemoryStore:
     async def sent_post(self, scheme: str, receipt: str) -> Post | None:
         sent = self._all(
             Post,
-            lambda post: (scheme_of(post.place), post.receipt) == (scheme, receipt),
+            lambda post: (scheme_of(post.place), post.receipt) == (scheme, receipt) and post.kind is not PostKind.MARK,
             by=lambda post: post.id,
         )
         return sent[-1] if sent else None
+
+    async def attached(self) -> set[str]:
+        every = self._all(Message, lambda message: bool(message.attachments), by=lambda message: message.id)
+        return {one.path for message in every for one in message.attachments if one.path is not None}
 
     async def unhandled(self, source: str) -> list[Update]:
         return self._all(

@@ -46,12 +46,13 @@ SELECT version FROM bindings WHERE place = :place;
 INSERT INTO messages (
     id, sender, recipient, intent, text, origin, wake, conversation, accepted_at, queued_at, due_at, expires_at,
     state, outcome, reason, in_reply_to, cause, depth, path, place, person, by_command, late, turn, epoch,
-    leased_until, attempts, unread, woken_at, read_at, settled_at, version
+    leased_until, attempts, unread, woken_at, read_at, settled_at, attachments, pieces, version
 )
 VALUES (
     :id, :sender, :recipient, :intent, :text, :origin, :wake, :conversation, :accepted_at, :queued_at, :due_at,
     :expires_at, :state, :outcome, :reason, :in_reply_to, :cause, :depth, :path, :place, :person, :by_command,
-    :late, :turn, :epoch, :leased_until, :attempts, :unread, :woken_at, :read_at, :settled_at, :version + 1
+    :late, :turn, :epoch, :leased_until, :attempts, :unread, :woken_at, :read_at, :settled_at, :attachments, :pieces,
+    :version + 1
 );
 
 -- name: update_message
@@ -141,11 +142,11 @@ SELECT version FROM pairs WHERE a = :a AND b = :b;
 -- name: insert_post
 INSERT INTO posts (
     id, key, place, kind, text, created_at, due_at, buttons, message, session, state, receipt, attempts, error,
-    markup, whole, file, reply_to, version
+    markup, whole, file, reply_to, answers, version
 )
 VALUES (
     :id, :key, :place, :kind, :text, :created_at, :due_at, :buttons, :message, :session, :state, :receipt,
-    :attempts, :error, :markup, :whole, :file, :reply_to, :version + 1
+    :attempts, :error, :markup, :whole, :file, :reply_to, :answers, :version + 1
 );
 
 -- name: update_post
@@ -154,7 +155,7 @@ SET
     key = :key, place = :place, kind = :kind, text = :text, created_at = :created_at, due_at = :due_at,
     buttons = :buttons, message = :message, session = :session, state = :state, receipt = :receipt,
     attempts = :attempts, error = :error, markup = :markup, whole = :whole, file = :file, reply_to = :reply_to,
-    version = version + 1
+    answers = :answers, version = version + 1
 WHERE id = :id AND version = :version;
 
 -- name: version_of_post

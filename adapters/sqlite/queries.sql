@@ -200,7 +200,15 @@ WHERE scheme = :scheme AND state = 'pending'
 ORDER BY kind <> 'final', created_at, id;
 
 -- name: sent_post
-SELECT * FROM posts WHERE scheme = :scheme AND receipt = :receipt ORDER BY id DESC LIMIT 1;
+SELECT * FROM posts
+WHERE scheme = :scheme AND receipt = :receipt AND kind <> 'mark'
+ORDER BY id DESC
+LIMIT 1;
+
+-- name: attached
+SELECT DISTINCT json_extract(attached.value, '$.path')
+FROM messages, json_each(messages.attachments) AS attached
+WHERE messages.attachments <> '[]' AND json_extract(attached.value, '$.path') IS NOT NULL;
 
 -- name: unhandled
 SELECT * FROM updates WHERE source = :source AND handled_at IS NULL AND error IS NULL ORDER BY number;

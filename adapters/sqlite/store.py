@@ -240,6 +240,9 @@ class SqliteStore:
     async def sent_post(self, scheme: str, receipt: str) -> Post | None:
         return await self._reader.one(Post, "sent_post", scheme=scheme, receipt=receipt)
 
+    async def attached(self) -> set[str]:
+        return {path for (path,) in await self._reader.values("attached")}
+
     async def unhandled(self, source: str) -> list[Update]:
         return await self._reader.all(Update, "unhandled", source=source)
 

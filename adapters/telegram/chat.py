@@ -10,7 +10,7 @@ from adapters.telegram.budget import Budget
 from adapters.telegram.composing import composed
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.health import Health
-from adapters.telegram.place import SCHEME, Spot, spot, user_of
+from adapters.telegram.place import SCHEME, Spot, link, spot, user_of
 from adapters.telegram.sole import Claim, PolledElsewhere
 from bridge.ids import Place
 from bridge.ports.chat import Intake, MenuLine, NotDelivered
@@ -75,6 +75,15 @@ class TelegramChat:
     def health(self) -> dict[str, object]:
         """`ok`, `last_poll_age_s` and `error`: what is wrong and what to do about it, or None."""
         return self._health.report(self._clock.now())
+
+    def link(self, receipt: str) -> str | None:
+        return link(receipt)
+
+    async def glimpse(self, place: Place, about: str, text: str) -> bool:
+        where = spot(place)
+        if where is None or self._connection is None or not self._config.may_show(where.chat):
+            return False
+        return await self._connection.glimpses.show(where, about, text)
 
     async def deliver(self, post: Post) -> str:
         where = spot(post.place)

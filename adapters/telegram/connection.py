@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from adapters.telegram.budget import Budget
 from adapters.telegram.config import Patience, TelegramConfig
+from adapters.telegram.glimpses import Glimpses
 from adapters.telegram.health import Health
 from adapters.telegram.limiter import ChatLimiter
 from adapters.telegram.poller import Poller
@@ -24,6 +25,7 @@ class Connection:
         self._wire = Wire(config, patience)
         self._bot = self._wire.bot(ChatLimiter(budget, clock))
         self.sender = Sender(self._bot, clock, randomness, patience)
+        self.glimpses = Glimpses(self._bot)
 
     def narrow(self, config: TelegramConfig) -> None:
         self._wire.config = config

@@ -9,6 +9,9 @@ SCHEME = "telegram"
 
 _PLACE = re.compile(rf"{SCHEME}:(?P<chat>-?[0-9]{{1,19}})(?:/(?:(?P<thread>[0-9]{{1,19}})|(?P<general>general)))?\Z")
 _PERSON = re.compile(rf"{SCHEME}:(?P<user>[0-9]{{1,19}})\Z")
+_SUPERGROUP = "-100"
+"""Begins the ids of supergroups, among which are all groups with topics."""
+
 _RECEIPT = re.compile(r"(?P<chat>-?[0-9]{1,19})/(?P<message>[0-9]{1,19})\Z")
 
 
@@ -48,6 +51,14 @@ def user_of(person: str) -> int | None:
 def receipt(chat: int, message: int) -> str:
     """Names a message among all of Telegram's: its own id is unique within a chat only."""
     return f"{chat}/{message}"
+
+
+def link(written: str) -> str | None:
+    """Where members of a supergroup find the message. Messages of other chats have no address."""
+    found = _RECEIPT.match(written)
+    if found is None or not found["chat"].startswith(_SUPERGROUP):
+        return None
+    return f"https://t.me/c/{found['chat'].removeprefix(_SUPERGROUP)}/{found['message']}"
 
 
 def message_of(written: str, chat: int) -> int | None:

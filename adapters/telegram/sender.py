@@ -2,7 +2,7 @@
 
 import logging
 
-from telegram import InlineKeyboardButton, InlineKeyboardMarkup, LinkPreviewOptions, Message
+from telegram import InlineKeyboardButton, InlineKeyboardMarkup, LinkPreviewOptions, Message, ReplyParameters
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, NetworkError, RetryAfter, TelegramError
 
 from adapters.telegram.config import Patience
@@ -65,6 +65,7 @@ class Sender:
             disable_notification=post.kind in _SILENT,
             link_preview_options=_NO_PREVIEW,
             reply_markup=_keyboard(post.buttons),
+            reply_parameters=_replying(post, spot),
             rate_limit_args=post.kind,
         )
         landed = message.message_thread_id if message.is_topic_message else None
@@ -124,6 +125,12 @@ def _remedy(error: TelegramError) -> str:
     return next((f" ({remedy})" for known, remedy in _REMEDIES.items() if known in said), "")
 
 
+def _replying(post: Post, spot: Spot) -> ReplyParameters | None:
+    """What it answers may have been deleted."""
+    answered = message_of(post.reply_to, spot.chat) if post.reply_to is not None else None
+    return ReplyParameters(answered, allow_sending_without_reply=True) if answered is not None else None
+
+
 def _keyboard(buttons: tuple[Button, ...]) -> InlineKeyboardMarkup | None:
     """Short labels share a row, as far as a telephone can show them."""
     rows: list[list[InlineKeyboardButton]] = []
@@ -133,5 +140,5 @@ def _keyboard(buttons: tuple[Button, ...]) -> InlineKeyboardMarkup | None:
         if not rows or room < 0 or len(rows[-1]) == _ROW_OF_BUTTONS:
             rows.append([])
             room = _ROW_OF_CHARS - len(button.label)
-        rows[-1].append(InlineKeyboardButton(button.label, callback_data=button.action))
+        rows[-1].append(InlineKeyboardButton(button.label, url=button.url, callback_data=button.action or None))
     return InlineKeyboardMarkup(rows) if rows else None

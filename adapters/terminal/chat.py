@@ -59,6 +59,12 @@ class TerminalChat:
     def reports(self) -> Sequence[Place]:
         return ()
 
+    def link(self, receipt: str) -> str | None:
+        return None
+
+    async def glimpse(self, place: Place, about: str, text: str) -> bool:
+        return False
+
     async def deliver(self, post: Post) -> str:
         async with self._changed:
             self._shown.append(post)

@@ -11,7 +11,7 @@ from bridge.flow.causes import served
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.holding import hold
 from bridge.flow.occupied import takes_when_idle
-from bridge.flow.showing import show
+from bridge.flow.showing import received_post, sent_post, show
 from bridge.flow.work import Work
 from bridge.ids import ConversationId, MessageId, Place, profile_of
 from bridge.loops import day_of
@@ -71,6 +71,7 @@ async def accept(
         place=place,
         person=caller.person,
         by_command=by_command,
+        attachments=send.attachments,
     )
     message = put_off(work, recipient, message)
     if (message.wake and takes_when_idle(recipient)) or recipient.parent is not None:
@@ -201,10 +202,10 @@ async def _show(work: Work, message: Message, parties: Parties, position: int) -
     wake = message.wake and recipient.runs
     status = wording.queued_status(position, wake=wake, busy=parties.busy, obstacle=obstacle)
     line = wording.sent_line(message.recipient, message.text, status)
-    await show(work, f"handoff:{message.id}:from", message.place, PostKind.HANDOFF, line, message=message.id)
+    await show(work, sent_post(message.id), message.place, PostKind.HANDOFF, line, message=message.id)
     await show(
         work,
-        f"handoff:{message.id}:to",
+        received_post(message.id),
         served(work, parties.places),
         PostKind.HANDOFF,
         wording.received_line(message, status),

@@ -18,9 +18,9 @@ from bridge.flow.closing import close_session
 from bridge.flow.control import Control
 from bridge.flow.current import Current
 from bridge.flow.dispatch import Dispatch
-from bridge.flow.inbound import accept
 from bridge.flow.ledger import Ledger
 from bridge.flow.proposals import Effects, Proposals
+from bridge.flow.saying import accept
 from bridge.flow.unheard import Unheard
 from bridge.flow.work import Work
 from bridge.gateway import Gateway, Standing, agent_of, handle_from, name_of_gateway, place_of

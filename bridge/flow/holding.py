@@ -14,7 +14,7 @@ from bridge.approval import Approval, ApprovalId, Subject
 from bridge.decision import Verb
 from bridge.flow.causes import served
 from bridge.flow.kin import places_of
-from bridge.flow.showing import revise, show
+from bridge.flow.showing import revise, sent_post, show
 from bridge.flow.work import Work
 from bridge.ids import Place, SessionId
 from bridge.message import Message
@@ -29,7 +29,7 @@ async def hold(work: Work, message: Message) -> None:
     """Asks the operators of the recipient's place about a message that is put as held in this change."""
     work.step(StepKind.HELD, message, until=message.expires_at)
     line = wording.sent_line(message.recipient, message.text, wording.HELD)
-    await show(work, f"handoff:{message.id}:from", message.place, PostKind.HANDOFF, line, message=message.id)
+    await show(work, sent_post(message.id), message.place, PostKind.HANDOFF, line, message=message.id)
     approval = await open_about(work, message)
     if approval is None:
         place = await attended_place(work, message.recipient)

@@ -44,13 +44,13 @@ class Mentions:
         if found is None or found[0].id == here.id:
             return None
         session, rest = found
-        if not rest:
+        if not rest and not heard.attachments:
             raise Refused(
                 Code.INVALID_REQUEST,
                 f"it takes a text for {session.id} too",
                 remedy=f"Like: @{handle_of(session.id)} TEXT",
             )
-        return replace(heard, text=f"/handoff {session.id} {rest}")
+        return replace(heard, text=f"/handoff {session.id} {rest}".rstrip())
 
     async def _mentioned(self, *forms: str) -> tuple[Session, str] | None:
         for form in dict.fromkeys(forms):

@@ -1,8 +1,8 @@
 """The outbox: brings every place to what it is to show (invariants 3, 8 and 11).
 
-At each place finals go first, then what is new in its order, then revisions of what is shown already: what has to
-wait there holds back what is behind it. Places do not wait for each other, and where their chat takes only so much
-they take turns. A post that its chat refuses for good is never sent elsewhere: operators are told of it, once a
+At each place finals go first, then what is new in its order, then revisions of what is shown already, and last marks:
+what has to wait there holds back what is behind it. Places do not wait for each other, and where their chat takes only
+so much they take turns. A post that its chat refuses for good is never sent elsewhere: operators are told of it, once a
 place, and without its text.
 """
 
@@ -15,6 +15,7 @@ from itertools import count
 from bridge import wording
 from bridge.flow.hints import Hints
 from bridge.flow.ledger import Ledger
+from bridge.flow.linking import interlink
 from bridge.flow.showing import show
 from bridge.flow.work import Work
 from bridge.ids import Place
@@ -24,7 +25,8 @@ from bridge.trace import StepKind
 
 log = logging.getLogger(__name__)
 
-_PROGRESS_ATTEMPTS = 3
+_SHED = (PostKind.PROGRESS, PostKind.MARK)
+_SHED_ATTEMPTS = 3
 _DEFECT_ATTEMPTS = 5
 _REPORT = "undelivered:"
 
@@ -73,9 +75,9 @@ class Outbox:
 
     async def _deliver(self, chat: Chat, post: Post) -> None:
         try:
-            receipt = await chat.deliver(post)
+            receipt = await chat.deliver(await self._replying(post))
         except NotDelivered as refused:
-            shed = post.kind is PostKind.PROGRESS and post.attempts >= _PROGRESS_ATTEMPTS
+            shed = post.kind in _SHED and post.attempts >= _SHED_ATTEMPTS
             await self._not_delivered(chat, post, refused.reason, None if shed else refused.retry_at)
         except Ambiguous as unclear:
             reason = f"it may have arrived already, and is sent again: {unclear}"
@@ -88,6 +90,15 @@ class Outbox:
         else:
             self._served[post.place] = next(self._turns)
             await self._ledger.surely(lambda work: _delivered(work, post, receipt))
+
+    async def _replying(self, post: Post) -> Post:
+        """The post below what it answers, where that was shown at the same place."""
+        key = post.answers
+        if key is None or post.reply_to is not None or post.receipt is not None:
+            return post
+        answered = await self._ledger.surely(lambda work: work.post(key))
+        there = answered is not None and answered.place == post.place
+        return replace(post, reply_to=answered.receipt) if answered is not None and there else post
 
     def _later(self, post: Post) -> float:
         return self._ledger.clock.now() + self._ledger.backoff(post.attempts + 1, cap_s=60)
@@ -106,7 +117,7 @@ class Outbox:
             await _traced(work, newest, error=reason, given_up=retry_at is None)
 
         await self._ledger.surely(body)
-        if retry_at is None:
+        if retry_at is None and post.kind is not PostKind.MARK:
             log.warning("%s: a post could not be delivered and is given up: %s", post.place, reason)
 
 
@@ -117,6 +128,8 @@ async def _delivered(work: Work, post: Post, receipt: str) -> None:
     state = PostState.SENT if unchanged else PostState.PENDING
     work.put(replace(newest, state=state, receipt=receipt, attempts=0, error=None))
     await _traced(work, newest, receipt=receipt, edited=post.receipt is not None)
+    if post.kind is PostKind.HANDOFF and post.receipt is None:
+        await interlink(work, post.key)
 
 
 async def _report(work: Work, chat: Chat, post: Post, reason: str) -> None:
@@ -153,11 +166,13 @@ def _announces(post: Post, final: Post) -> bool:
 def _rank(post: Post) -> int:
     if post.kind is PostKind.FINAL:
         return 0
+    if post.kind is PostKind.MARK:
+        return 3
     return 1 if post.receipt is None else 2
 
 
 async def _traced(work: Work, post: Post, **detail: str | bool) -> None:
-    if post.message is None:
+    if post.message is None or post.kind is PostKind.MARK:
         return
     message = await work.message(post.message)
     if message is not None:

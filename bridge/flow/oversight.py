@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from bridge import wording
 from bridge.approval import Subject
 from bridge.audit import Act
 from bridge.caller import Caller
@@ -244,7 +245,7 @@ def _held(message: Message, verbs: tuple[Verb, ...]) -> HeldView:
         sender=message.sender,
         to=message.recipient,
         verbs=verbs,
-        text=message.text,
+        text=wording.with_attachments(message.text, message.attachments),
         depth=message.depth,
         conversation_id=message.conversation,
         expires_at=message.expires_at,

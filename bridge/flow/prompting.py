@@ -22,14 +22,19 @@ def _author(inputs: list[Message]) -> SessionId | None:
 
 
 def _prompt(inputs: list[Message], embeds: bool) -> Prompt:
-    words = "\n\n".join(one.text for one in inputs if one.from_person)
+    again = any(one.redelivered for one in inputs)
+    if inputs and all(one.from_person for one in inputs):
+        attached = tuple(one for message in inputs for one in message.attachments)
+        notices = [wording.CONTINUATION_NOTICE] if again else []
+        return Prompt(
+            words="\n\n".join(one.text for one in inputs if one.text.strip()) or None,
+            notice="\n".join([*notices, *([wording.attached(attached)] if attached else [])]) or None,
+            attachments=attached,
+        )
     mail = [one for one in inputs if not one.from_person]
-    if words:
-        again = any(one.redelivered for one in inputs)
-        return Prompt(words=words, notice=wording.CONTINUATION_NOTICE if again else None)
     if embeds:
-        again = any(one.redelivered for one in mail)
-        return Prompt(notice=_continued(wording.EMBEDDED_NOTICE, again), embedded=[one.text for one in mail])
+        embedded = [wording.with_attachments(one.text, one.attachments) for one in mail]
+        return Prompt(notice=_continued(wording.EMBEDDED_NOTICE, again), embedded=embedded)
     if any(one.unread for one in mail):
         return Prompt(notice=wording.MAIL_NOTICE_AGAIN)
     notice = wording.MAIL_NOTICE if len(mail) == 1 else wording.MAIL_NOTICE_SEVERAL

@@ -9,11 +9,12 @@ from dataclasses import replace
 from bridge import wording
 from bridge.decision import Effect, Verb, Verdict
 from bridge.flow.holding import let_go
-from bridge.flow.showing import revise, show
+from bridge.flow.marking import mark_input
+from bridge.flow.showing import received_post, revise, sent_post, show
 from bridge.flow.work import Work
 from bridge.ids import SYSTEM, MessageId, Place, SessionId
 from bridge.message import Intent, Message, Origin, Outcome, State
-from bridge.post import Button, PostKind
+from bridge.post import Button, Mark, PostKind
 from bridge.request import NO_REPLY_TEXT, Answer, Request
 from bridge.session import Session
 from bridge.trace import StepKind
@@ -45,6 +46,7 @@ async def settle(
         await let_go(work, message, reason or outcome.value, by)
     work.step(StepKind.SETTLED, message, outcome=outcome.value, reason=reason)
     work.then(lambda: work.wake.mail(message.recipient))
+    await mark_input(work, message, Mark.DONE if outcome is Outcome.ACKED else Mark.REFUSED)
     if outcome is Outcome.ACKED:
         return
     request = await work.request(message.id)
@@ -110,7 +112,16 @@ async def answer_late(work: Work, request: Request, text: str) -> MessageId | No
     work.put(replace(request, late=late.id))
     work.step(StepKind.REPLY, question, request.asked, answer=request.state.value, reply=late.id, late=True, text=text)
     shown = wording.answer_post(request.asked, text, late=True)
-    await show(work, f"late:{request.id}", request.place, PostKind.FINAL, shown, message=request.id, rich=True)
+    await show(
+        work,
+        f"late:{request.id}",
+        request.place,
+        PostKind.FINAL,
+        shown,
+        message=request.id,
+        answers=sent_post(request.id),
+        rich=True,
+    )
     return late.id
 
 
@@ -163,8 +174,8 @@ async def pending(work: Work, parent: MessageId) -> bool:
 
 async def show_status(work: Work, message: Message, status: str) -> None:
     """Revises what the two places of a handoff show of it; where nothing was shown, nothing is."""
-    await revise(work, f"handoff:{message.id}:from", wording.sent_line(message.recipient, message.text, status))
-    await revise(work, f"handoff:{message.id}:to", wording.received_line(message, status))
+    await revise(work, sent_post(message.id), wording.sent_line(message.recipient, message.text, status))
+    await revise(work, received_post(message.id), wording.received_line(message, status))
 
 
 async def park(work: Work, message: Message, place: Place | None, reason: str, *, life_s: float) -> None:
@@ -280,9 +291,21 @@ def _record_grant(work: Work, request: Request, question: Message) -> None:
 
 
 async def _show_answer(work: Work, request: Request, state: Answer, text: str | None, reason: str | None) -> None:
+    asked_by = sent_post(request.id)
     if text is not None:
         shown = wording.answer_post(request.asked, text, question=state is Answer.INPUT_REQUIRED)
-        await show(work, f"answer:{request.id}", request.place, PostKind.FINAL, shown, message=request.id, rich=True)
+        await show(
+            work,
+            f"answer:{request.id}",
+            request.place,
+            PostKind.FINAL,
+            shown,
+            message=request.id,
+            answers=asked_by,
+            rich=True,
+        )
     elif request.place is not None:
         told = wording.closing_text(request.asked, state, reason)
-        await show(work, f"answer:{request.id}", request.place, PostKind.NOTICE, told, message=request.id)
+        await show(
+            work, f"answer:{request.id}", request.place, PostKind.NOTICE, told, message=request.id, answers=asked_by
+        )

@@ -7,6 +7,16 @@ from bridge.ids import MessageId, Place, PostId, SessionId
 from bridge.post import Button, Part, Post, PostKind
 
 
+def sent_post(message: MessageId) -> str:
+    """The key of what the sender's place shows of a handoff."""
+    return f"handoff:{message}:from"
+
+
+def received_post(message: MessageId) -> str:
+    """The same of the recipient's place."""
+    return f"handoff:{message}:to"
+
+
 async def show(
     work: Work,
     key: str,
@@ -17,10 +27,12 @@ async def show(
     buttons: Sequence[Button] = (),
     message: MessageId | None = None,
     session: SessionId | None = None,
+    answers: str | None = None,
     rich: bool = False,
 ) -> None:
-    """Wants `text` to be seen at `place`: a new post, or a new revision of the post with this key. A rich text is
-    Markdown: an agent's whole text, or one whose other parts are escaped; never the bridge's words beside a peer's."""
+    """Wants `text` to be seen at `place`: a new post, or a new revision of the post with this key. It replies to the
+    post with the key `answers`, where that is seen there. A rich text is Markdown: an agent's whole text, or one whose
+    other parts are escaped; never the bridge's words beside a peer's."""
     chat = work.means.chat_of(place)
     if chat is None or place is None:
         return
@@ -42,13 +54,14 @@ async def show(
                     buttons=part_buttons,
                     message=message,
                     session=session,
+                    answers=answers if number == 1 else None,
                 )
             )
     work.then(work.wake.outbox)
 
 
 async def revise(work: Work, key: str, text: str, *, buttons: Sequence[Button] = ()) -> bool:
-    """Gives the post with this key another, plain text. False where there is no such post."""
+    """Gives the post with this key another, plain text; its links stay. False where there is no such post."""
     return await _revise(work, key, Part(text), tuple(buttons))
 
 
@@ -56,7 +69,8 @@ async def _revise(work: Work, key: str, part: Part, buttons: tuple[Button, ...])
     earlier = await work.post(key)
     if earlier is None:
         return False
-    revised = earlier.revised(part, buttons, now=work.now)
+    links = tuple(button for button in earlier.buttons if button.url is not None)
+    revised = earlier.revised(part, (*buttons, *links), now=work.now)
     if revised is not earlier:
         work.put(revised)
         work.then(work.wake.outbox)

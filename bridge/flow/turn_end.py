@@ -8,7 +8,7 @@ from bridge.flow.closing import retire_children
 from bridge.flow.fallback import hand_over
 from bridge.flow.kin import people_at, shown_at
 from bridge.flow.settlement import answer, answer_late, close, closing_of, park, pending, say_it_waits, settle
-from bridge.flow.showing import revise, show
+from bridge.flow.showing import received_post, revise, sent_post, show
 from bridge.flow.work import Work
 from bridge.ids import MessageId, handle_of
 from bridge.message import Intent, Message, Outcome, State
@@ -153,7 +153,15 @@ async def _completed(work: Work, turn: Turn, taken: list[Message], final: str) -
     if final and final != NO_REPLY_TEXT:
         about, place = turn.acts_for or turn.inputs[0], await shown_at(work, turn)
         await show(
-            work, f"final:{turn.id}", place, PostKind.FINAL, final, message=about, session=turn.session, rich=True
+            work,
+            f"final:{turn.id}",
+            place,
+            PostKind.FINAL,
+            final,
+            message=about,
+            session=turn.session,
+            answers=received_post(about),
+            rich=True,
         )
 
 
@@ -285,7 +293,7 @@ async def _tell(work: Work, turn: Turn, failure: Failure, after: str, *, once: b
         if message is not None:
             await revise(
                 work,
-                f"handoff:{ident}:from",
+                sent_post(ident),
                 wording.sent_line(message.recipient, message.text, f"{handle_of(turn.session)}: {failure.detail}"),
             )
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bridge.ids import Place
+from bridge.message import Attachment, Piece
 from bridge.post import Part, Post
 
 
@@ -22,7 +23,10 @@ class Heard:
     """A person said `text` at `place`. `key` is unique for it, so that it is never handled twice.
 
     `reply_to` is the receipt of the post that it replies to. At a `silent` place nobody is offered anything. What is
-    `passed_on` was written by somebody else: it may be read, but it commands nothing.
+    `passed_on` was written by somebody else: it may be read, but it commands nothing. `attachments` are stored files,
+    and texts that others wrote. `receipt` is the chat's own id of it, where it can be marked. What the chat has cut
+    into several messages, or shows as one album, is one, made of `pieces`; without any it is a piece of its own.
+    `missing` are sentences for the person about what came along and could not be had.
     """
 
     place: Place
@@ -33,6 +37,10 @@ class Heard:
     reply_to: str | None = None
     silent: bool = False
     passed_on: bool = False
+    attachments: tuple[Attachment, ...] = ()
+    receipt: str | None = None
+    pieces: tuple[Piece, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +95,17 @@ class Chat(Protocol):
         """Where operators are told, without its text, what could not be shown at its own place."""
         ...
 
+    def link(self, receipt: str) -> str | None:
+        """The address at which whoever is in its chat finds the message that was given this receipt. None where there
+        is none that others could follow."""
+        ...
+
+    async def glimpse(self, place: Place, about: str, text: str) -> bool:
+        """Shows for a few seconds that somebody is at work there, and where the chat can, the `text` that grows
+        meanwhile: the newest `about` the same replaces the one before. Nothing is tried again, nothing raised; what the
+        chat has no room for is left out. Returns whether the text is seen."""
+        ...
+
     async def deliver(self, post: Post) -> str:
         """Sends the post, or edits what was sent where it has a receipt. Returns the receipt.
 
@@ -114,6 +133,11 @@ class Intake(Protocol):
 
     async def hear(self, heard: Heard) -> None:
         """Acts on what was said, once per `heard.key`. Everything it has to say comes back as posts."""
+        ...
+
+    async def edit(self, heard: Heard) -> None:
+        """What was said under `heard.key` reads so now. It replaces what still waits; of what has begun, the place is
+        told once that nothing changes any more. No command is ever carried out for it."""
         ...
 
     async def press(self, pressed: Pressed) -> str:

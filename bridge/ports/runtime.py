@@ -8,6 +8,7 @@ from typing import Protocol
 from bridge.history import History
 from bridge.ids import SessionId, TurnId
 from bridge.launching import NO_OPTIONS, Definition, Options
+from bridge.message import Attachment
 from bridge.question import Answer, Question
 from bridge.turn import Failure, Process, Usage
 
@@ -117,7 +118,8 @@ class Listener(Protocol):
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """`words` are a person's own, `notice` the bridge's fixed one; `embedded` are peer messages as resource
-    blocks of their own, for agents without tools. A prompt never mixes peer text into `words` or `notice`.
+    blocks of their own, for agents without tools. `attachments` came along with the person's words: the notice names
+    the files among them, and what they hold is data. A prompt never mixes peer text into `words` or `notice`.
 
     `author` is the session whose mail is its cause: attribution for the agent's own records, which grants nothing and
     stands in none of its texts.
@@ -128,22 +130,26 @@ class Prompt:
     words: str | None = None
     notice: str | None = None
     embedded: Sequence[str] = ()
+    attachments: Sequence[Attachment] = ()
     mode: str | None = None
     author: SessionId | None = None
     execution: Execution | None = field(default=None, compare=False)
 
     @property
     def parts(self) -> Sequence[str]:
-        """Its texts in the order in which an agent gets them: peers' messages after the notice that tells of them."""
-        return [part for part in (self.notice, *self.embedded, self.words) if part]
+        """Its texts in the order in which an agent gets them: what others wrote after the notice that tells of it."""
+        of_others = (one.text for one in self.attachments)
+        return [part for part in (self.notice, *self.embedded, *of_others, self.words) if part]
 
     def check(self) -> None:
         """Raises `ValueError` where an agent could take the bridge's or a peer's text for a command of its own, or a
-        peer's for its user's: a notice that begins with `/`, or messages without a notice before them."""
+        peer's for its user's: a notice that begins with `/`, or what others wrote without a notice before it."""
         if (self.notice or "").lstrip().startswith("/"):
             raise ValueError("a notice must not begin with /")
         if self.embedded and not self.notice:
             raise ValueError("embedded messages need a notice before them")
+        if self.attachments and not self.notice:
+            raise ValueError("attachments need a notice before them")
         if not self.parts:
             raise ValueError("a prompt needs something to say")
 

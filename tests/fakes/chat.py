@@ -10,8 +10,8 @@ from bridge.post import Part, Post
 
 class FakeChat:
     """`bridge.ports.chat.Chat` of the scheme `room`. `guests` are the people who may talk, `open` whether an
-    operator attends, `fault` is asked before each delivery and may raise. A delivery to a place in `held`
-    waits for its event."""
+    operator attends, `linked` whether its messages have addresses, and `streams` whether it shows text that grows.
+    `fault` is asked before each delivery and may raise. A delivery to a place in `held` waits for its event."""
 
     def __init__(self, scheme: str = "room") -> None:
         self._scheme = scheme
@@ -21,6 +21,9 @@ class FakeChat:
         self.guests: set[str] = set()
         self.open = True
         self.limit = 4_000
+        self.linked = False
+        self.streams = False
+        self.glimpses: list[tuple[Place, str]] = []
         self.held: dict[str, asyncio.Event] = {}
         self.fault: Callable[[Post], Exception | None] = lambda post: None
 
@@ -40,6 +43,15 @@ class FakeChat:
 
     def reports(self) -> Sequence[Place]:
         return (Place(f"{self._scheme}:office"),)
+
+    def link(self, receipt: str) -> str | None:
+        return f"room://{receipt}" if self.linked else None
+
+    async def glimpse(self, place: Place, about: str, text: str) -> bool:
+        async with self._changed:
+            self.glimpses.append((place, text))
+            self._changed.notify_all()
+        return self.streams
 
     async def deliver(self, post: Post) -> str:
         if post.place in self.held:

@@ -1,6 +1,6 @@
 """What people say at a place goes to that place's session once, or they are told (invariants 8 and 11)."""
 
-from bridge.flow.inbound import INPUT_CHARS
+from bridge.flow.saying import INPUT_CHARS
 from bridge.ids import Place
 from bridge.message import Intent, Origin, State
 from bridge.ports.chat import Heard, Person

@@ -102,6 +102,12 @@ class RoomsOf:
     def reports(self) -> Sequence[Place]:
         return (REPORTS,)
 
+    def link(self, receipt: str) -> str | None:
+        return None
+
+    async def glimpse(self, place: Place, about: str, text: str) -> bool:
+        return False
+
     async def deliver(self, post: Post) -> str:
         if self.cut:
             raise Cut

@@ -48,9 +48,9 @@ class Handing:
         if not rest:
             raise Refused(Code.INVALID_REQUEST, "it takes a session and a text", remedy="Like: /ask career TEXT")
         to, text = await self._directory.addressed(rest)
-        if not text:
+        if not text and not heard.attachments:
             raise Refused(Code.INVALID_REQUEST, f"it takes a text for {to.id} too", remedy="Like: /ask career TEXT")
-        send = Send(to=to.id, text=text, intent=Intent.REQUEST, wake=True, key=heard.key)
+        send = Send(to.id, text, Intent.REQUEST, wake=True, key=heard.key, attachments=heard.attachments)
         try:
             await self._admission.send(caller_as(heard, session.id), send)
         except Refused as refused:

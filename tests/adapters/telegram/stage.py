@@ -71,6 +71,7 @@ class RememberingIntake:
         self.kept: dict[int, str] = {}
         self.finished: dict[int, str | None] = {}
         self.heard: list[Heard] = []
+        self.edited: list[Heard] = []
         self.pressed: list[Pressed] = []
         self.places: dict[str, Place] = {}
         self.notes: dict[str, str] = {}
@@ -103,6 +104,12 @@ class RememberingIntake:
             await self.slow[heard.place].wait()
         if heard.key not in [known.key for known in self.heard]:
             self.heard.append(heard)
+        self._pulse()
+
+    async def edit(self, heard: Heard) -> None:
+        self._store()
+        if heard not in self.edited:
+            self.edited.append(heard)
         self._pulse()
 
     async def press(self, pressed: Pressed) -> str:

@@ -43,6 +43,9 @@ class Intake:
     async def hear(self, heard: Heard) -> None:
         self.heard.append(heard)
 
+    async def edit(self, heard: Heard) -> None:
+        pass
+
     async def press(self, pressed: Pressed) -> str:
         self.pressed.append(pressed)
         return "24 more messages."

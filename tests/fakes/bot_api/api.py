@@ -1,27 +1,40 @@
 """What a test does with the fake Bot API: set up chats, act as people, and wait for what the bot shows."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Collection, Mapping
 from types import TracebackType
 from typing import Self
 
 from tests.fakes.bot_api.methods import Methods
+from tests.fakes.bot_api.methods.callbacks import Callbacks
+from tests.fakes.bot_api.people import People
 from tests.fakes.bot_api.server import Fault, Request, Server
+from tests.fakes.bot_api.traffic import COUNTED, Traffic, Weather
 from tests.fakes.bot_api.updates import Updates
-from tests.fakes.bot_api.world import ANONYMOUS, Json, Room, Sent, Topic, World
+from tests.fakes.bot_api.webhook import Webhook
+from tests.fakes.bot_api.world import BOT, Draft, Json, Sent, World
 
 TOKEN = "123456:TEST-token-of-the-fake"
+DRAFT_LIFE_S = 30
 
 
-class BotApi:
-    """A Bot API server for one bot, on a free port of loopback, while the context is open."""
+class BotApi(People):
+    """A Bot API server for one bot, on a free port of loopback, while the context is open.
 
-    def __init__(self, token: str = TOKEN) -> None:
-        self._world = World()
-        self.updates = Updates(self._world)
-        self._methods = Methods(self._world, self.updates)
-        self._server = Server(self._world, self._methods, token)
-        self._callbacks = 0
+    `clock` gives the seconds by which requests are timed, limits hold and drafts fade; `bot` is the bot's own id.
+    """
+
+    bot: int = BOT["id"]
+
+    def __init__(self, token: str = TOKEN, clock: Callable[[], float] = time.monotonic) -> None:
+        world = World(clock)
+        callbacks = Callbacks()
+        super().__init__(world, Updates(world), callbacks)
+        self.traffic = Traffic(clock)
+        self.webhook = Webhook(world, self.updates)
+        self._methods = Methods(world, self.updates, self.webhook, callbacks)
+        self._server = Server(world, self._methods, self.traffic, token)
 
     async def __aenter__(self) -> Self:
         await self._server.start()
@@ -30,7 +43,7 @@ class BotApi:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._server.stop()
+        await self.down()
         if error is None and self._server.drift:
             raise self._server.drift[0]
 
@@ -54,132 +67,39 @@ class BotApi:
         return self._server.requests
 
     def calls(self, method: str) -> list[Request]:
+        """Files that were fetched are the calls of `file`."""
         return [request for request in self.requests if request.method == method]
 
     async def down(self) -> None:
-        """Stops listening; everything is kept for `up`, which listens on the same port again."""
+        """Stops listening and pushing; everything is kept for `up`, which listens on the same port again."""
+        await self.webhook.stop()
         await self._server.stop()
 
     async def up(self) -> None:
         await self._server.start()
+        self.webhook.start()
 
     async def restart(self) -> None:
         """Cuts all connections. Chats, messages and updates that nobody acknowledged are still there."""
         await self.down()
         await self.up()
 
+    # What goes wrong
     def fail(self, method: str, fault: Fault, times: int = 1) -> None:
-        """The next requests of that method go wrong."""
+        """The next requests of that method go wrong; `file` is a download."""
         self._server.fail(method, fault, times)
 
     def flood(self, chat: int, retry_after: int, times: int = 1) -> None:
         """The next requests that concern the chat are answered with 429."""
-        self._server.flood(chat, retry_after, times)
+        self.traffic.flood(chat, retry_after, times)
 
-    # Chats
-    def forum(self, chat: int, topics: Mapping[int, str] | None = None, title: str = "Office") -> None:
-        """A supergroup with topics. A thread is also the id of its topic's service message."""
-        self._room(Room(chat, "supergroup", title, forum=True), topics)
+    def limit(self, chat: int, count: int, per_s: float) -> None:
+        """From now on, more requests than that are answered with 429, and with how long to wait."""
+        self.traffic.limit(chat, count, per_s)
 
-    def group(self, chat: int, title: str = "Group") -> None:
-        self._room(Room(chat, "group", title), None)
-
-    def supergroup(self, chat: int, title: str = "Supergroup") -> None:
-        """One without topics."""
-        self._room(Room(chat, "supergroup", title), None)
-
-    def private(self, user: int, topics: Mapping[int, str] | None = None) -> None:
-        """A private chat, with topics if the bot has them enabled."""
-        self._room(Room(user, "private", f"User {user}"), topics)
-
-    def _room(self, room: Room, topics: Mapping[int, str] | None) -> None:
-        room.topics = {thread: Topic(name) for thread, name in (topics or {}).items()}
-        self._world.rooms[room.id] = room
-
-    def close_topic(self, chat: int, thread: int) -> None:
-        self._world.rooms[chat].topics[thread].closed = True
-
-    def delete_topic(self, chat: int, thread: int) -> None:
-        self._world.rooms[chat].topics[thread].deleted = True
-
-    def remove_bot(self, chat: int) -> None:
-        """From then on the bot gets 403 there: kicked from a group, or blocked by its user."""
-        room = self._world.rooms[chat]
-        private = room.type == "private"
-        room.gone = "bot was blocked by the user" if private else f"bot was kicked from the {room.type} chat"
-
-    def migrate(self, chat: int, to: int) -> None:
-        """A group becomes a supergroup with another id."""
-        old = self._world.rooms[chat]
-        old.migrated_to = to
-        self.supergroup(to, old.title)
-
-    # People
-    def say(
-        self,
-        text: str | None = None,
-        *,
-        user: int,
-        chat: int | None = None,
-        thread: int | None = None,
-        reply_to: int | None = None,
-        caption: str | None = None,
-        bot: bool = False,
-        anonymous: bool = False,
-        forwarded_from: int | None = None,
-        via_bot: bool = False,
-    ) -> int:
-        """A message arrives; returns its id. Without `chat` it is said in the private chat with that user.
-
-        With `caption` it is a photo. `bot` makes its sender another bot, `anonymous` an anonymous administrator.
-        """
-        if chat is None:
-            chat = user
-            if user not in self._world.rooms:
-                self.private(user)
-        room = self._world.rooms[chat]
-        sender = ANONYMOUS if anonymous else self._user(user, bot=bot)
-        content: Json = {} if text is None else {"text": text}
-        if forwarded_from is not None:
-            writer = self._user(forwarded_from, bot=False)
-            content["forward_origin"] = {"type": "user", "date": 1, "sender_user": writer}
-        if via_bot:
-            content["via_bot"] = self._user(999, bot=True)
-        if caption is not None:
-            photo = {"file_id": "photo", "file_unique_id": "photo", "width": 90, "height": 90}
-            content |= {"caption": caption, "photo": [photo]}
-        if text is not None and text.startswith("/"):
-            content["entities"] = [{"type": "bot_command", "offset": 0, "length": len(text.split()[0])}]
-        if anonymous:
-            content["sender_chat"] = room.chat
-        message = room.place(sender, content, thread=thread, reply_to=reply_to)
-        self.updates.add("message", message)
-        return int(message["message_id"])
-
-    def edit(self, chat: int, message_id: int, text: str) -> None:
-        """A person edits what was said."""
-        message = self._world.rooms[chat].messages[message_id]
-        message |= {"text": text, "edit_date": message["date"]}
-        self.updates.add("edited_message", dict(message))
-
-    def press(self, message: Sent, data: str, user: int, *, old: bool = False) -> str:
-        """Presses a button that the message has, or had; returns the id of the callback.
-
-        An `old` message is no longer accessible: the callback tells its chat and id only.
-        """
-        states = [
-            seen for seen in self._world.history if (seen.chat, seen.message_id) == (message.chat, message.message_id)
-        ]
-        assert any(data == action for seen in states for _, action in seen.buttons), f"{data!r} is no button of it"
-        room = self._world.rooms[message.chat]
-        inaccessible = {"chat": room.chat, "message_id": message.message_id, "date": 0}
-        shown = inaccessible if old else room.messages[message.message_id]
-        self._callbacks += 1
-        callback = str(self._callbacks)
-        self._methods.open_callbacks.add(callback)
-        query = {"id": callback, "from": self._user(user), "message": shown, "chat_instance": "1", "data": data}
-        self.updates.add("callback_query", query)
-        return callback
+    def weather(self, weather: Weather) -> None:
+        """From now on, requests go wrong by chance."""
+        self.traffic.turn(weather)
 
     def raw(self, update: Json) -> int:
         """Adds an update as it is, valid or not; returns its number."""
@@ -190,11 +110,7 @@ class BotApi:
         self.updates.pending = [update for update in self.updates.pending for _ in range(2)]
         self._world.pulse()
 
-    @staticmethod
-    def _user(user: int, *, bot: bool = False) -> Json:
-        return {"id": user, "is_bot": bot, "first_name": f"User {user}"}
-
-    # What the bot has shown
+    # What the bot has done
     def sent(self, chat: int, thread: int | None = None) -> list[Sent]:
         """What stands in that topic, or outside topics, by now: the last state of each message of the bot."""
         return [sent for sent in self._world.rooms[chat].sent.values() if sent.thread == thread]
@@ -205,14 +121,56 @@ class BotApi:
         return self._world.history
 
     @property
+    def unconfirmed(self) -> list[Sent]:
+        """What was shown by requests whose answer never came."""
+        return self._server.unconfirmed
+
+    @property
+    def losses(self) -> list[str]:
+        """What Telegram would have dropped without a word: entities that overlap, links that lead nowhere."""
+        return self._world.losses
+
+    @property
+    def drafts(self) -> list[Draft]:
+        """Every draft that was ever shown, in order."""
+        return self._world.drafts
+
+    def draft(self, chat: int, thread: int | None = None) -> Draft | None:
+        """What the bot seems to be writing there now: what it sends in that place ends its draft."""
+        drafts = [each for each in self.drafts if (each.chat, each.thread) == (chat, thread)]
+        if not drafts or self._world.clock() - drafts[-1].at >= DRAFT_LIFE_S:
+            return None
+        ended = any(not sent.edited and sent.at >= drafts[-1].at for sent in self.sent(chat, thread))
+        return None if ended else drafts[-1]
+
+    def reactions(self, chat: int, message_id: int) -> tuple[str, ...]:
+        """Those of the bot to that message, by now."""
+        return self._world.rooms[chat].reacted.get(message_id, ())
+
+    @property
     def answers(self) -> Mapping[str, str | None]:
         """The texts of the callbacks that were answered, by their ids."""
-        return self._methods.answers
+        return self._methods.callbacks.answers
 
     @property
     def commands(self) -> Mapping[str, str]:
-        return self._methods.commands
+        """The menu that is set for all."""
+        return self.menus.get(("default", ""), {})
 
+    @property
+    def menus(self) -> Mapping[tuple[str, str], Mapping[str, str]]:
+        """Every menu that is set, by scope (`default`, `chat:-1001`, `chat_member:-1001:111`) and language."""
+        return self._methods.menus.set
+
+    def menu(self, chat: int, user: int, language: str = "") -> Mapping[str, str]:
+        """The menu that this person sees there."""
+        return self._methods.menus.shown(chat, user, language)
+
+    def busiest(self, chat: int, per_s: float, methods: Collection[str] = COUNTED) -> int:
+        """The greatest number of requests for that chat in any window of that length."""
+        return self.traffic.busiest(chat, per_s, methods)
+
+    # Waiting
     async def seen(self, matches: Callable[[Sent], bool], timeout: float = 5) -> Sent:
         """The first state ever shown that matches; waits until there is one."""
         await self.until(lambda: any(map(matches, self.history)), timeout)

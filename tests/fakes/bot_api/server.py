@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from enum import Enum
@@ -12,7 +11,10 @@ from aiohttp import web
 
 from tests.fakes.bot_api.contract import METHODS, Drift, Method, checked_answer, parsed
 from tests.fakes.bot_api.methods import Methods
-from tests.fakes.bot_api.world import ApiError, World
+from tests.fakes.bot_api.traffic import SENDS, Traffic
+from tests.fakes.bot_api.world import ApiError, Sent, World
+
+_ROOM_FOR_UPLOADS = 64 * 1024 * 1024
 
 
 class Fault(Enum):
@@ -26,7 +28,7 @@ class Fault(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request as it came, `at` the seconds of a monotonic clock. Fields are the text that was sent."""
+    """One request as it came, `at` the seconds of the API's clock. Fields are the text that was sent."""
 
     method: str
     fields: dict[str, str] = field(default_factory=dict)
@@ -34,22 +36,25 @@ class Request:
 
 
 class Server:
-    """Serves one bot. `requests` holds every request that had the right token, in order."""
+    """Serves one bot. `requests` holds every request that had the right token, in order; `unconfirmed` what was shown
+    by a request whose answer never came."""
 
-    def __init__(self, world: World, methods: Methods, token: str) -> None:
+    def __init__(self, world: World, methods: Methods, traffic: Traffic, token: str) -> None:
         self._world = world
         self._methods = methods
+        self._traffic = traffic
         self._runner: web.AppRunner | None = None
         self._faults: dict[str, deque[Fault]] = defaultdict(deque)
-        self._floods: dict[int, deque[int]] = defaultdict(deque)
         self.token = token
         self.port = 0
         self.requests: list[Request] = []
+        self.unconfirmed: list[Sent] = []
         self.drift: list[Drift] = []
 
     async def start(self) -> None:
         """Listens on the port of before, if there was one."""
-        app = web.Application()
+        app = web.Application(client_max_size=_ROOM_FOR_UPLOADS)
+        app.router.add_route("GET", "/file/bot{token}/{path:.+}", self._download)
         app.router.add_route("*", "/bot{token}/{method}", self._serve)
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.05)
         await self._runner.setup()
@@ -65,9 +70,6 @@ class Server:
     def fail(self, method: str, fault: Fault, times: int) -> None:
         self._faults[method.lower()].extend([fault] * times)
 
-    def flood(self, chat: int, retry_after: int, times: int) -> None:
-        self._floods[chat].extend([retry_after] * times)
-
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         if request.match_info["token"] != self.token:
             return _refusal(ApiError(401, "Unauthorized"))
@@ -75,21 +77,32 @@ class Server:
         method = METHODS.get(name)
         if method is None:
             return _refusal(ApiError(404, "Not Found"))
-        fields = {**request.query, **{key: str(value) for key, value in (await request.post()).items()}}
-        self.requests.append(Request(method.__api_method__, fields, time.monotonic()))
+        fields: dict[str, str] = dict(request.query)
+        files: dict[str, tuple[str, bytes]] = {}
+        for key, value in (await request.post()).items():
+            if isinstance(value, web.FileField):
+                files[key] = (value.filename, value.file.read())
+            else:
+                fields[key] = str(value)
+        self.requests.append(Request(method.__api_method__, fields, self._world.clock()))
         self._world.pulse()
-        faults = self._faults[name]
-        return await self._answer(request, method, fields, faults.popleft() if faults else None)
+        return await self._answer(request, method, fields, files)
 
     async def _answer(
-        self, request: web.Request, method: type[Method], fields: dict[str, str], fault: Fault | None
+        self,
+        request: web.Request,
+        method: type[Method],
+        fields: dict[str, str],
+        files: dict[str, tuple[str, bytes]],
     ) -> web.StreamResponse:
+        fault = self._fault(method.__api_method__)
         if fault is Fault.ERROR_500:
             return _refusal(ApiError(500, "Internal Server Error"))
         if fault is Fault.CUT_BEFORE:
             return _cut(request)
+        shown = len(self._world.history)
         try:
-            result = await self._result(method, fields)
+            result = await self._result(method, fields, files)
         except ApiError as error:
             return _refusal(error)
         except Drift as drift:
@@ -97,23 +110,53 @@ class Server:
             return _refusal(ApiError(500, str(drift)))
         finally:
             self._world.pulse()
+        if fault in (Fault.CUT_AFTER, Fault.SILENT_AFTER):
+            self.unconfirmed.extend(self._world.history[shown:])
         if fault is Fault.CUT_AFTER:
             return _cut(request)
         if fault is Fault.SILENT_AFTER:
             await asyncio.Event().wait()
         return web.json_response({"ok": True, "result": result})
 
-    async def _result(self, method: type[Method], fields: dict[str, str]) -> Any:
-        call = parsed(method, fields)
+    def _fault(self, method: str) -> Fault | None:
+        if faults := self._faults[method.lower()]:
+            return faults.popleft()
+        weather = self._traffic.weather
+        if method not in SENDS:
+            return None
+        chances = {
+            Fault.CUT_BEFORE: weather.cut_before,
+            Fault.CUT_AFTER: weather.cut_after,
+            Fault.SILENT_AFTER: weather.silent,
+        }
+        return next((fault for fault, chance in chances.items() if self._traffic.falls(chance)), None)
+
+    async def _result(self, method: type[Method], fields: dict[str, str], files: dict[str, tuple[str, bytes]]) -> Any:
+        call = parsed(method, fields, files)
         chat = getattr(call, "chat_id", None)
-        floods = self._floods[chat] if isinstance(chat, int) else None
-        if floods:
-            seconds = floods.popleft()
-            raise ApiError(429, f"Too Many Requests: retry after {seconds}", {"retry_after": seconds})
+        if isinstance(chat, int):
+            self._traffic.take(method.__api_method__, chat)
         result = await self._methods.run(call)
         if method is not METHODS["getupdates"]:  # its updates were checked when they were added
             checked_answer(method, result)
         return json.loads(json.dumps(result))
+
+    async def _download(self, request: web.Request) -> web.StreamResponse:
+        if request.match_info["token"] != self.token:
+            return _refusal(ApiError(401, "Unauthorized"))
+        self.requests.append(Request("file", {"path": request.match_info["path"]}, self._world.clock()))
+        self._world.pulse()
+        fault = self._fault("file")
+        if fault is Fault.ERROR_500:
+            return _refusal(ApiError(500, "Internal Server Error"))
+        if fault in (Fault.CUT_BEFORE, Fault.CUT_AFTER):
+            return _cut(request)
+        if fault is Fault.SILENT_AFTER:
+            await asyncio.Event().wait()
+        for file in self._world.files.values():
+            if file.path == request.match_info["path"]:
+                return web.Response(body=file.data)
+        return _refusal(ApiError(404, "Not Found"))
 
 
 def _refusal(error: ApiError) -> web.Response:

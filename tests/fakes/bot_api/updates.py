@@ -40,13 +40,21 @@ class Updates:
         self._world.pulse()
         return int(update["update_id"])
 
+    def drop(self) -> None:
+        self.pending.clear()
+
+    def acknowledge(self, number: int) -> None:
+        """That update, and all before it."""
+        self.acknowledged = max(self.acknowledged, number)
+        self.pending = [update for update in self.pending if update["update_id"] > number]
+        self._world.pulse()
+
     async def poll(
         self, offset: int | None, limit: int | None, wait_s: float, allowed: Sequence[str] | None
     ) -> list[Json]:
         """One `getUpdates`. It ends an earlier one that still waits, which is then answered with 409."""
         if offset is not None:
-            self.acknowledged = max(self.acknowledged, offset - 1)
-            self.pending = [update for update in self.pending if update["update_id"] >= offset]
+            self.acknowledge(offset - 1)
         if allowed is not None:
             self.allowed = allowed
         self._poll = this = object()

@@ -1,0 +1,3 @@
+-- The key of the post that a post replies to.
+
+ALTER TABLE posts ADD COLUMN answers TEXT;
