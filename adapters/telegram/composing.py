@@ -11,27 +11,31 @@ from bridge.markdown import unescaped
 from bridge.post import Part
 
 MOST_RICH = 48_000
-"""Characters of Markdown: a longer text is shown as it was written. The bridge does nothing else meanwhile."""
+MOST_SIGNS = 6_000
+"""Characters of Markdown, and of what makes structure in it: a text with more is shown as it was written, for the
+bridge does nothing else while it renders."""
+
+_SIGNS = "*_`[~<|&\\$\n"
 
 _NESTED = re.compile(r"^(?:[ \t]*(?:[-+*>]|[0-9]{1,9}[.)])){30}", re.MULTILINE)
 _LOG = logging.getLogger(__name__)
 
 
 def composed(text: str, *, rich: bool) -> Sequence[Part]:
-    shown = _rich(visible(text)) if rich else None
-    whole = shown or Formatted(visible(unescaped(text) if rich else text))
+    seen = visible(text.replace("\r\n", "\n").replace("\r", "\n"))
+    whole = (_rich(seen) if rich else None) or Formatted(unescaped(seen) if rich else seen)
     return [Part(part.text, part.entities()) for part in parts(whole)]
 
 
 def _rich(text: str) -> Formatted | None:
     """None for what is shown as it was written."""
-    if len(text) > MOST_RICH or _NESTED.search(text):
+    if len(text) > MOST_RICH or sum(map(text.count, _SIGNS)) > MOST_SIGNS or _NESTED.search(text):
         return None
     from adapters.telegram.markdown import rendered  # noqa: PLC0415 - it is not needed for plain texts
 
     try:
         formatted = rendered(text)
-    except Exception:  # the text has to be shown, whatever its renderer makes of it
+    except Exception:  # noqa: BLE001 - the text has to be shown, whatever its renderer makes of it
         _LOG.exception("Markdown that could not be rendered is shown as it was written")
         return None
     return formatted if formatted.text.strip() else None

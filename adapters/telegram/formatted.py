@@ -1,12 +1,10 @@
 """Text with what is said of its ranges, as Telegram allows it: what may stand in what, and how much in one message."""
 
 import json
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
-
-from adapters.telegram.text import units
 
 STYLES = frozenset({"bold", "italic", "underline", "strikethrough"})
 QUOTES = frozenset({"blockquote", "expandable_blockquote"})
@@ -24,12 +22,15 @@ class Span:
     end: int
     of: str | None = None
 
-    def within(self, start: int, end: int) -> "Span":
-        return replace(self, start=max(self.start, start), end=min(self.end, end))
+    def over(self, start: int, end: int) -> "Span":
+        """The same of another range."""
+        return self if (start, end) == (self.start, self.end) else Span(self.kind, start, end, self.of)
 
 
 @dataclass(frozen=True, slots=True)
 class Formatted:
+    """Its spans are sorted by where they begin."""
+
     text: str
     spans: tuple[Span, ...] = ()
 
@@ -42,8 +43,10 @@ class Formatted:
             end -= 1
         while start < end and (text[start] in "\r\n" or (text[start].isspace() and not set_in)):
             start += 1
-        inside = (span.within(start, end) for span in self.spans if span.start < end and span.end > start)
-        moved = (replace(span, start=span.start - start, end=span.end - start) for span in inside)
+        reached = self.spans[: bisect_left(self.spans, end, key=_start)]
+        moved = (
+            span.over(max(span.start - start, 0), min(span.end, end) - start) for span in reached if span.end > start
+        )
         return Formatted(
             text[start:end], tuple(span for span in moved if text[start:end][span.start : span.end].strip())
         )
@@ -61,6 +64,10 @@ class Formatted:
             ensure_ascii=False,
             separators=(",", ":"),
         )
+
+
+def _start(span: Span) -> int:
+    return span.start
 
 
 def _said(span: Span) -> Mapping[str, str]:
@@ -95,14 +102,14 @@ def _trimmed(text: str, span: Span) -> Span:
         end -= 1
     while start < end and (text[start] in "\r\n" or (span.kind != "pre" and text[start].isspace())):
         start += 1
-    return replace(span, start=start, end=end)
+    return span.over(start, end)
 
 
 def _apart(spans: Sequence[Span]) -> list[Span]:
     """Of those that overlap the first given."""
     taken: list[Span] = []
     for span in spans:
-        where = bisect_right(taken, span.start, key=lambda one: one.start)
+        where = bisect_right(taken, span.start, key=_start)
         before, after = taken[where - 1] if where else None, taken[where] if where < len(taken) else None
         if (before is None or before.end <= span.start) and (after is None or span.end <= after.start):
             taken.insert(where, span)
@@ -113,7 +120,7 @@ def _merged(spans: Sequence[Span]) -> list[Span]:
     merged: list[Span] = []
     for span in spans:
         if merged and span.start < merged[-1].end:
-            merged[-1] = replace(merged[-1], end=max(merged[-1].end, span.end))
+            merged[-1] = merged[-1].over(merged[-1].start, max(merged[-1].end, span.end))
         else:
             merged.append(span)
     return merged
@@ -121,7 +128,7 @@ def _merged(spans: Sequence[Span]) -> list[Span]:
 
 def _around(span: Span, holes: Sequence[Span]) -> list[Span]:
     """What is left of it around those."""
-    first = max(0, bisect_right(holes, span.start, key=lambda one: one.start) - 1)
+    first = max(0, bisect_right(holes, span.start, key=_start) - 1)
     edges = [span.start]
     for hole in holes[first:]:
         if hole.start >= span.end:
@@ -129,4 +136,4 @@ def _around(span: Span, holes: Sequence[Span]) -> list[Span]:
         if hole.end > span.start:
             edges += [max(hole.start, span.start), min(hole.end, span.end)]
     edges.append(span.end)
-    return [replace(span, start=start, end=end) for start, end in list(pairwise(edges))[::2]]
+    return [span.over(start, end) for start, end in list(pairwise(edges))[::2]]

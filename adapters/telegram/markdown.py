@@ -128,10 +128,8 @@ def _edited(text: str, spans: Iterable[Span], edits: Sequence[_Edit]) -> tuple[s
     starts = [end for _, end, _ in edits]
     ends = [end if end > start else end + 0.5 for start, end, _ in edits]
     moved = [
-        replace(
-            span,
-            start=span.start + longer[bisect_right(starts, span.start)],
-            end=span.end + longer[bisect_right(ends, span.end)],
+        span.over(
+            span.start + longer[bisect_right(starts, span.start)], span.end + longer[bisect_right(ends, span.end)]
         )
         for span in spans
     ]

@@ -43,7 +43,7 @@ MARKS = re.compile(f"[0-9]*{Mark.NUMBER}|[{''.join(mark for mark in Mark if mark
 _BREAKS = re.compile("|".join(map(re.escape, BREAKS.values())))
 _LESS = re.compile(r"(?<!\]\()<(?!(?:https?://|tg://|mailto:)[^\s<>]*>|[\w.+-]+@[\w-]+(?:\.[\w-]+)+>)")
 _REFERENCE = re.compile(r"&(#?\w{1,32};)")
-_TOKEN = re.compile(r"[^\s\\]*\\\S*")
+_TOKEN = re.compile(r"(?<!\S)\S*\\\S*")
 _TECHNICAL = re.compile(r"(?<!\\)\\[A-Za-z0-9]|(?<![A-Za-z])[A-Za-z]:\\|\A\\\\\w")
 _BACKSLASH = re.compile(r"\\(?!\|)([<_~$\[*]?)")
 _DUNDER = re.compile(r"(?<![A-Za-z0-9_\\])__(?![A-Z][a-z]*__)([A-Za-z0-9]+(?:_[A-Za-z0-9]+)*)__(?![A-Za-z0-9_])")
@@ -52,9 +52,10 @@ _GLOB = re.compile(r"(?:(?<=/)|(?<![^\s`\"'(]))\*{1,2}(?=/)|(?<=/)\*{1,2}(?=[.\s
 _SINGLE = re.compile(r"(?<![~\\])~(?!~)|(?<!\\)\$|(?<!\\)\[(?=\^)")
 _BARS = re.compile(r"\|(?=\|)")
 _NO_TEXT = re.compile(r"\[[ \t]*\](?=\()")
-_FENCE = re.compile(r"^[ \t>*+\-0-9.)]*(?:`{3,}|~{3,})[^\n]*,[^\n]*", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t>*+\-0-9.)]*(?:`{3,}+|~{3,}+)[^\n,]*,[^\n]*", re.MULTILINE)
 _DEFINITION = re.compile(
-    r"^(?P<set_in>[ \t>*+\-]*)\[(?P<name>[^\[\]\n]+)\](?P<target>:[ \t]*<?(?P<url>[^\s<>]*)>?)(?P<more>[^\n]*(?:\n[ \t>]*[\"'(])?)",
+    r"^(?P<set_in>[ \t>*+\-]*)\[(?P<name>[^\[\]\n]+)\]:[ \t]*<?(?P<url>[^\s<>]*)>?"
+    r"(?P<more>[^\n]*(?:\n[ \t>]*[\"'(])?)",
     re.MULTILINE,
 )
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{0,32}\Z")

@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from operator import attrgetter
 
 from adapters.telegram.formatted import STYLES, Formatted, Span
 from adapters.telegram.text import MAX_UNITS, fitting, untorn
@@ -11,6 +12,7 @@ MAX_ENTITIES = 100
 
 _ITEM = re.compile(r"([ \t]*)(?:[•☐☑]|[0-9]{1,9}[.)]) ")
 _SENTENCE = re.compile(r"[.!?…]['\"”’)\]]*\s+|[。！？]")
+_NEAR = 20
 _CLINGS, _LINE, _DEEPER, _ITEMS, _PARAGRAPH = range(5)
 """How good a cut is by what begins there, the best last. What clings is to stand with the line before it."""
 
@@ -55,7 +57,8 @@ class _Cutter:
     def _room(self, start: int) -> int:
         """How far one message reaches."""
         end = fitting(self._text, start, self._limit)
-        inside = [span for span in self._spans if span.end > start and span.start < end]
+        reached = self._spans[: bisect_left(self._spans, end, key=attrgetter("start"))]
+        inside = [span for span in reached if span.end > start]
         if len(inside) <= MAX_ENTITIES:
             return end
         return max(inside[MAX_ENTITIES].start, start + 1)
@@ -94,10 +97,11 @@ class _Cutter:
     def _announces(self, cut: int) -> bool:
         """Whether the line before the cut is a heading, or says what is to follow."""
         text, end = self._text, cut
-        while end > 0 and text[end - 1].isspace():
+        nearest = max(0, cut - _NEAR)
+        while end > nearest and text[end - 1].isspace():
             end -= 1
         begin = text.rfind("\n", 0, end) + 1
-        return end > 0 and (text[end - 1] == ":" or (begin, end) in self._styled)
+        return end > nearest and (text[end - 1] == ":" or (begin, end) in self._styled)
 
     def _within_line(self, start: int, end: int, after: int) -> int:
         text = self._text
