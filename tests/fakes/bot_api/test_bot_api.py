@@ -1,31 +1,31 @@
-"""The fake is held to the Bot API: what drifts from it is found, and its errors are the real ones."""
+"""The fake is held to the Bot API: what drifts from it is found, and updates wait as they do there."""
 
-import json
+import asyncio
+from typing import Any
 
-import aiohttp
 import pytest
 
-from tests.fakes.bot_api import TOKEN, BotApi
+from tests.fakes.bot_api import BotApi, Fault
+from tests.fakes.bot_api.asking import call, refusal, result
 from tests.fakes.bot_api.contract import Drift
 
 FORUM = -1001
 
 
-async def call(api: BotApi, method: str, **fields: object) -> dict[str, object]:
-    data = {key: str(value) for key, value in fields.items()}
-    async with aiohttp.ClientSession() as client:
-        answer = await client.post(f"{api.base_url}{TOKEN}/{method}", data=data)
-        body: dict[str, object] = await answer.json()
-        assert answer.status == body.get("error_code", 200)
-    return body
-
-
-@pytest.mark.parametrize("fields", [{"chat_id": FORUM, "text": "x", "txet": "y"}, {"chat_id": FORUM}])
-async def test_a_request_that_the_bot_api_does_not_know_fails_the_test(fields: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    ("method", "fields"),
+    [
+        ("sendMessage", {"chat_id": FORUM, "text": "x", "txet": "y"}),
+        ("sendMessage", {"chat_id": FORUM}),
+        ("sendMessage", {"chat_id": FORUM, "text": "x", "parse_mode": "HTML"}),
+        ("sendDice", {"chat_id": FORUM}),
+    ],
+)
+async def test_a_request_that_is_not_modelled_fails_the_test(method: str, fields: dict[str, Any]) -> None:
     async def drift() -> None:
         async with BotApi() as api:
             api.forum(FORUM)
-            await call(api, "sendMessage", **fields)
+            await call(api, method, **fields)
 
     with pytest.raises(Drift):
         await drift()
@@ -37,56 +37,13 @@ async def test_an_update_that_the_bot_api_does_not_know_is_refused() -> None:
             api.updates.add("message", {"message_id": 1})
 
 
-async def test_topics_are_made_closed_opened_and_renamed() -> None:
+async def test_another_token_and_another_method_are_unknown() -> None:
     async with BotApi() as api:
-        api.forum(FORUM)
-        made = await call(api, "createForumTopic", chat_id=FORUM, name="Career")
-        thread = made["result"]["message_thread_id"]  # type: ignore[index]
-        topic = {"chat_id": FORUM, "message_thread_id": thread}
-        assert (await call(api, "closeForumTopic", **topic))["ok"]
-        closed = await call(api, "sendMessage", text="x", **topic)
-        assert closed["description"] == "Bad Request: TOPIC_CLOSED"
-        assert (await call(api, "reopenForumTopic", **topic))["ok"]
-        assert (await call(api, "editForumTopic", name="Work", **topic))["ok"]
-        assert (await call(api, "sendChatAction", action="typing", **topic))["ok"]
-        assert (await call(api, "sendMessage", text="x", **topic))["ok"]
-
-
-async def test_general_has_no_thread() -> None:
-    async with BotApi() as api:
-        api.forum(FORUM)
-        refused = await call(api, "sendMessage", chat_id=FORUM, text="x", message_thread_id=1)
-        assert refused["description"] == "Bad Request: message thread not found"
-
-
-async def test_a_chat_and_its_members_are_told() -> None:
-    async with BotApi() as api:
-        api.forum(FORUM, title="Office")
-        chat = await call(api, "getChat", chat_id=FORUM)
-        member = await call(api, "getChatMember", chat_id=FORUM, user_id=111)
-        assert chat["result"]["title"] == "Office"  # type: ignore[index]
-        assert member["result"]["user"]["id"] == 111  # type: ignore[index]
-        assert (await call(api, "getChat", chat_id=-5))["description"] == "Bad Request: chat not found"
-
-
-async def test_entities_beyond_a_hundred_are_dropped_and_long_callback_data_is_refused() -> None:
-    bold = [{"type": "bold", "offset": i, "length": 1} for i in range(120)]
-    keyboard = {"inline_keyboard": [[{"text": "x", "callback_data": "y" * 65}]]}
-    async with BotApi() as api:
-        api.forum(FORUM)
-        sent = await call(api, "sendMessage", chat_id=FORUM, text="x" * 120, entities=json.dumps(bold))
-        assert len(sent["result"]["entities"]) == 100  # type: ignore[index]
-        refused = await call(api, "sendMessage", chat_id=FORUM, text="x", reply_markup=json.dumps(keyboard))
-        assert refused["description"] == "Bad Request: BUTTON_DATA_INVALID"
-
-
-async def test_a_reply_needs_its_message_unless_it_may_do_without() -> None:
-    async with BotApi() as api:
-        api.forum(FORUM)
-        strict, lenient = {"message_id": 9}, {"message_id": 9, "allow_sending_without_reply": True}
-        refused = await call(api, "sendMessage", chat_id=FORUM, text="x", reply_parameters=json.dumps(strict))
-        assert refused["description"] == "Bad Request: message to be replied not found"
-        assert (await call(api, "sendMessage", chat_id=FORUM, text="x", reply_parameters=json.dumps(lenient)))["ok"]
+        assert await refusal(api, "getMeNot") == "Not Found"
+        old, api.token = api.token, "1:new"
+        assert (await result(api, "getMe"))["id"] == api.bot
+        api.token = old
+        assert (await result(api, "getMe"))["id"] == api.bot
 
 
 async def test_an_offset_acknowledges_what_lies_before_it() -> None:
@@ -94,7 +51,51 @@ async def test_an_offset_acknowledges_what_lies_before_it() -> None:
         api.say("one", user=1)
         api.say("two", user=1)
         first, second = (update["update_id"] for update in api.updates.pending)
-        assert len((await call(api, "getUpdates"))["result"]) == 2  # type: ignore[arg-type]
-        rest = await call(api, "getUpdates", offset=second)
-        assert [update["update_id"] for update in rest["result"]] == [second]  # type: ignore[attr-defined]
+        assert len(await result(api, "getUpdates")) == 2
+        rest = await result(api, "getUpdates", offset=second)
+        assert [update["update_id"] for update in rest] == [second]
         assert api.updates.acknowledged == first
+
+
+async def test_a_poll_ends_another_that_waits() -> None:
+    async with BotApi() as api:
+        waiting = asyncio.create_task(refusal(api, "getUpdates", timeout=5))
+        await api.until(lambda: api.updates.polling)
+        api_say = asyncio.create_task(result(api, "getUpdates", timeout=5))
+        assert (await waiting).startswith("Conflict: terminated by other getUpdates request")
+        api.say("one", user=1)
+        assert len(await api_say) == 1
+
+
+async def test_reactions_and_members_are_told_only_where_they_are_asked_for() -> None:
+    async with BotApi() as api:
+        api.forum(FORUM)
+        said = api.say("one", user=1, chat=FORUM)
+        api.react(FORUM, said, "👍", user=1)
+        api.member(FORUM, 5, "kicked", by=1)
+        assert [set(update) - {"update_id"} for update in await result(api, "getUpdates")] == [{"message"}]
+        await result(api, "getUpdates", allowed_updates=["message", "message_reaction", "chat_member"])
+        api.react(FORUM, said, "👎", user=1)
+        api.member(FORUM, 5, "member", by=1)
+        _, reaction, member = await result(api, "getUpdates")
+        assert "message_thread_id" not in reaction["message_reaction"]
+        assert [each["emoji"] for each in reaction["message_reaction"]["old_reaction"]] == ["👍"]
+        assert member["chat_member"]["old_chat_member"]["status"] == "kicked"
+
+
+@pytest.mark.parametrize("fault", list(Fault))
+async def test_a_fault_is_done_or_not_as_it_says(fault: Fault) -> None:
+    async with BotApi() as api:
+        api.forum(FORUM)
+        api.fail("sendMessage", fault)
+        asked = asyncio.create_task(call(api, "sendMessage", chat_id=FORUM, text="x"))
+        await api.until(lambda: bool(api.calls("sendMessage")))
+        if fault is Fault.SILENT_AFTER:
+            await api.until(lambda: bool(api.unconfirmed))
+            asked.cancel()
+        await asyncio.wait([asked])
+        if not asked.cancelled():
+            asked.exception()
+        done = fault in (Fault.CUT_AFTER, Fault.SILENT_AFTER)
+        assert [sent.text for sent in api.sent(FORUM)] == (["x"] if done else [])
+        assert len(api.unconfirmed) == done
