@@ -6,6 +6,7 @@ what comes out of it. Where the parser itself has to say what is what, it is ask
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -58,6 +59,7 @@ _DEFINITION = re.compile(
     r"(?P<more>[^\n]*(?:\n[ \t>]*[\"'(])?)",
     re.MULTILINE,
 )
+_NAMED = re.compile(r"\[([^\[\]\n]+)\]")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{0,32}\Z")
 _ITEM = re.compile(rb"[0-9]{1,9}[.)]")
 _ESCAPES = re.compile(rb"\\.")
@@ -122,11 +124,11 @@ def _hidden(found: re.Match[str]) -> str:
 
 
 def _defined(text: str, *, define: bool) -> tuple[str, frozenset[str]]:
-    names = text.casefold()
+    named = Counter(name.casefold() for name in _NAMED.findall(text))
     targets = set()
 
     def kept(found: re.Match[str]) -> str:
-        used = names.count(f"[{found['name'].casefold()}]") > 1
+        used = named[found["name"].casefold()] > 1
         if define and used and found["url"] and not found["more"].strip():
             targets.add(put_back(found["url"]))
             return found[0]
