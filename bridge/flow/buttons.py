@@ -6,6 +6,7 @@ from bridge.flow.approvals import Approvals
 from bridge.flow.attempts import record_attempt
 from bridge.flow.control import Control
 from bridge.flow.ledger import Ledger
+from bridge.flow.long_answers import LongAnswers
 from bridge.flow.proposals import Proposals
 from bridge.flow.questions import Questions
 from bridge.grant import Scope
@@ -25,9 +26,20 @@ class Buttons:
         self._questions = questions
         self._approvals = approvals
         self._proposals = proposals
+        self._long_answers = LongAnswers(ledger)
 
     async def press(self, pressed: Pressed) -> str:
         """Returns what to tell the person. Raises `Refused`; that somebody else has tried is in the audit."""
+        verb, _, ident = pressed.action.partition(":")
+        match verb:
+            case "rest":
+                return await self._long_answers.rest(pressed, ident)
+            case "file":
+                return await self._long_answers.file(pressed, ident)
+            case _:
+                return await self._decide(pressed, verb, ident)
+
+    async def _decide(self, pressed: Pressed, verb: str, ident: str) -> str:
         by = Caller(
             SYSTEM, Origin.USER, place=pressed.place, person=pressed.person.id, operator=pressed.person.operator
         )
@@ -35,7 +47,6 @@ class Buttons:
             refused = Refused(Code.NOT_PERMITTED, "only an operator may decide this", remedy="Ask one of them.")
             await record_attempt(self._ledger, by, f"press {pressed.action}", refused)
             raise refused
-        verb, _, ident = pressed.action.partition(":")
         match verb:
             case "ok" | "okc" | "okp":
                 return (await self._approvals.approve(by, ident, _APPROVES[verb], with_earlier=True)).said
