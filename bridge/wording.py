@@ -287,6 +287,14 @@ def undelivered_post(place: Place, reason: str) -> str:
     return f"What was for {place} could not be shown there: {one_line(reason)}. It was sent nowhere else."
 
 
+def waiting_post(place: Place, reason: str) -> str:
+    return f"What is for {place} waits, for it cannot be shown there: {one_line(reason)}. It is sent nowhere else."
+
+
+def shown_again(place: Place) -> str:
+    return f"What is for {place} is shown there again."
+
+
 def limit_notice(
     refused: Refused, sender: SessionId, recipient: str, picture: Sequence[tuple[SessionId, SessionId, int]]
 ) -> str:

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 
-from adapters.telegram.budget import Budget
 from adapters.telegram.config import Patience, TelegramConfig
+from adapters.telegram.failures import Failures
 from adapters.telegram.glimpses import Glimpses
 from adapters.telegram.health import Health
 from adapters.telegram.limiter import ChatLimiter
 from adapters.telegram.poller import Poller
 from adapters.telegram.sender import Sender
+from adapters.telegram.spending import Spending
 from adapters.telegram.wire import Wire
 from bridge.ports.chat import Intake, MenuLine
 from bridge.ports.clock import Clock, Randomness
@@ -18,13 +19,13 @@ class Connection:
     """Made without a request being sent; may be made in a thread of its own, for it reads certificates."""
 
     def __init__(
-        self, config: TelegramConfig, clock: Clock, randomness: Randomness, budget: Budget, patience: Patience
+        self, config: TelegramConfig, clock: Clock, randomness: Randomness, spending: Spending, patience: Patience
     ) -> None:
         self._clock = clock
         self._randomness = randomness
         self._wire = Wire(config, patience)
-        self._bot = self._wire.bot(ChatLimiter(budget, clock))
-        self.sender = Sender(self._bot, clock, randomness, patience)
+        self._bot = self._wire.bot(ChatLimiter(spending))
+        self.sender = Sender(self._bot, Failures(clock, randomness, patience))
         self.glimpses = Glimpses(self._bot)
 
     def narrow(self, config: TelegramConfig) -> None:

@@ -24,6 +24,8 @@ def refuses_entities(error: BadRequest) -> bool:
 
 def plain(post: Post) -> Post:
     """The same without formatting: the targets of its links are written out, as far as there is room."""
+    if post.markup is None:
+        return post
     text = post.text
     ends = list(accumulate(map(units, text), initial=0))
     for entity in sorted(entities_of(post) or (), key=lambda one: one.offset, reverse=True):

@@ -11,7 +11,7 @@ from telegram.request import HTTPXRequest
 
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.limiter import ChatLimiter
-from bridge.post import PostKind
+from bridge.post import Urgency
 
 _STAND_IN = "token-kept-secret"
 """What the library believes the token to be: it writes it into URLs, and those into logs and errors."""
@@ -19,7 +19,7 @@ _STAND_IN = "token-kept-secret"
 _SENDING_CONNECTIONS = 8
 _NEVER_LEFT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
 
-Bot = ExtBot[PostKind]
+Bot = ExtBot[Urgency]
 
 
 class Wire:

@@ -50,13 +50,14 @@ async def show(
     if kind is PostKind.FINAL and not unfolded and len(parts) > SHOWN_PARTS:
         buttons = (*buttons, Button(f"Rest ({len(parts) - SHOWN_PARTS})", f"rest:{key}"), as_file(key))
         parts, whole = parts[:SHOWN_PARTS], text
+    idents = [PostId(work.new_id()) for _ in parts]  # in a row, so that no other text comes between the parts
     for number, part in enumerate(parts, 1):
         part_key = key if number == 1 else f"{key}#{number}"
         part_buttons = tuple(buttons) if number == len(parts) else ()
         if not await _revise(work, part_key, part, part_buttons):
             work.put(
                 Post(
-                    id=PostId(work.new_id()),
+                    id=idents[number - 1],
                     key=part_key,
                     place=place,
                     kind=kind,

@@ -70,6 +70,23 @@ class NotDelivered(Exception):
         self.retry_at = retry_at
 
 
+class Later(NotDelivered):
+    """The chat takes nothing of that urgency at that place before `until`. It was not even tried: that costs the post
+    nothing, and needs no storing, since the chat knows it after a restart too."""
+
+    def __init__(self, reason: str, *, until: float) -> None:
+        super().__init__(reason, retry_at=until)
+        self.until = until
+
+
+class Blocked(NotDelivered):
+    """The place takes nothing until a person has done something about it. What is for it is kept, and tried again by
+    and by; operators are told."""
+
+    def __init__(self, reason: str, *, retry_at: float) -> None:
+        super().__init__(reason, retry_at=retry_at)
+
+
 class Ambiguous(Exception):
     """A post may or may not have reached its place: trying again may show it twice."""
 
