@@ -11,7 +11,7 @@ from bridge.markdown import unescaped
 from bridge.post import Part
 
 MOST_RICH = 48_000
-MOST_SIGNS = 6_000
+MOST_SIGNS = 16_000
 """Characters of Markdown, and of what makes structure in it: a text with more is shown as it was written, for the
 bridge does nothing else while it renders."""
 

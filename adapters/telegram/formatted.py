@@ -84,11 +84,12 @@ def allowed(text: str, spans: Iterable[Span]) -> tuple[Span, ...]:
     quotes = _apart([span for span in shown if span.kind in QUOTES])
     links = _apart([span for span in shown if span.kind == LINK])
     code = _apart([*links, *(span for span in shown if span.kind in CODE)])
+    bare = [span for span in code if span.kind in CODE]
     styles = [
         _trimmed(text, part)
         for kind in sorted(STYLES)
         for span in _merged([span for span in shown if span.kind == kind])
-        for part in _around(span, [one for one in code if one.kind in CODE])
+        for part in _around(span, bare)
     ]
     return tuple(
         sorted((one for one in (*quotes, *code, *styles) if one.end > one.start), key=lambda one: (one.start, -one.end))

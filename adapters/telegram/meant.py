@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from html import unescape
 
 from adapters.telegram.text import visible
 
@@ -43,10 +42,11 @@ MARKS = re.compile(f"[0-9]*{Mark.NUMBER}|[{''.join(mark for mark in Mark if mark
 
 _BREAKS = re.compile("|".join(map(re.escape, BREAKS.values())))
 _LESS = re.compile(r"(?<!\]\()<(?!(?:https?://|tg://|mailto:)[^\s<>]*>|[\w.+-]+@[\w-]+(?:\.[\w-]+)+>)")
-_REFERENCE = re.compile(r"&(#?\w{1,32};)")
+_REFERENCE = re.compile(r"&(#(?:(?P<decimal>[0-9]{1,7})|[xX](?P<hex>[0-9A-Fa-f]{1,6}));)")
 _TOKEN = re.compile(r"(?<!\S)\S*\\\S*")
 _TECHNICAL = re.compile(r"(?<!\\)\\[A-Za-z0-9]|(?<![A-Za-z])[A-Za-z]:\\|\A\\\\\w")
 _BACKSLASH = re.compile(r"\\(?!\|)([<_~$\[*]?)")
+_IDENTIFIER = re.compile(r"(?<![A-Za-z0-9_\\])_*[A-Za-z0-9]+_+[A-Za-z0-9][A-Za-z0-9_]*")
 _DUNDER = re.compile(r"(?<![A-Za-z0-9_\\])__(?![A-Z][a-z]*__)([A-Za-z0-9]+(?:_[A-Za-z0-9]+)*)__(?![A-Za-z0-9_])")
 _PRODUCT = re.compile(r"(?<![*\w\\])[A-Za-z0-9_]+(?:\*{1,2}[A-Za-z0-9_]+)+(?![*\w])")
 _GLOB = re.compile(r"(?:(?<=/)|(?<![^\s`\"'(]))\*{1,2}(?=/)|(?<=/)\*{1,2}(?=[.\s]|\Z)")
@@ -90,6 +90,7 @@ def meant(source: str, *, define: bool = True) -> Meant:
     text = _BREAKS.sub(_break, text)
     text = _LESS.sub(_HIDDEN["<"], text)
     text = _REFERENCE.sub(_reference, text)
+    text = _IDENTIFIER.sub(_hidden, text)
     text = _DUNDER.sub(_hidden, text)
     text = _PRODUCT.sub(_hidden, text)
     text = _GLOB.sub(_hidden, text)
@@ -115,8 +116,9 @@ def _break(found: re.Match[str]) -> str:
 
 def _reference(found: re.Match[str]) -> str:
     """None may stand for what `visible` would not leave as it is."""
-    shown = unescape(found[0])
-    return found[0] if visible(shown) == shown else _HIDDEN["&"] + found[1]
+    code = int(found["decimal"]) if found["decimal"] else int(found["hex"], 16)
+    stands = 0 < code < 0x110000 and visible(chr(code)) == chr(code)
+    return found[0] if stands else _HIDDEN["&"] + found[1]
 
 
 def _hidden(found: re.Match[str]) -> str:

@@ -197,6 +197,8 @@ def post(
     buttons: tuple[Button, ...] = (),
     receipt: str | None = None,
     attempts: int = 0,
+    markup: str | None = None,
+    file: str | None = None,
     key: str = "k1",
 ) -> Post:
     return Post(
@@ -210,4 +212,6 @@ def post(
         buttons=buttons,
         receipt=receipt,
         attempts=attempts,
+        markup=markup,
+        file=file,
     )

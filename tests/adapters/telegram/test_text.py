@@ -54,7 +54,7 @@ def test_as_much_fits_as_can(text: str, limit: int) -> None:
         "❤\ufe0f",
         "\r\n",
         "🏴\U000e0067\U000e0062\U000e007f",
-        "각",
+        "\u1112\u1161\u11ab",
     ],
     ids=ascii,
 )
