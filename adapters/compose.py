@@ -4,11 +4,10 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 from adapters import acp, orphans
@@ -29,19 +28,19 @@ from adapters.settings.model import PeerText, Settings, TelegramSettings
 from adapters.settings.outlook import Outlook, outlook
 from adapters.settings.revisions import Revisions
 from adapters.settings.watch import Watch, mark_of
+from adapters.sole_poller import sole_poller
 from adapters.sqlite.ballast import Ballast
-from adapters.sqlite.lock import FileLock, Locked
 from adapters.sqlite.store import open_store
 from adapters.system import SystemClock, system_randomness
 from adapters.telegram.chat import TelegramChat
 from adapters.telegram.config import TelegramConfig
-from adapters.telegram.sole import PolledElsewhere, lock_file
 from adapters.worker.nursery import Nursery
 from adapters.worker.runtime import Terms, WorkerRuntime
 from bridge.caller import Descent
 from bridge.flow.charter import accepted_copy, selectors_of
 from bridge.flow.exchange import Exchange
 from bridge.ids import Ids
+from bridge.move import Move
 from bridge.ports.chat import Chat
 from bridge.ports.store import Store
 
@@ -79,7 +78,7 @@ async def bridge(
         granted = selectors_of(await store.live_grants(clock.now()))
         view = _outlook(file, accepted, chats, granted, accept=accept)
         settings = view.settings
-        telegram = _telegram(settings, environ, clock)
+        telegram = _telegram(settings, environ, clock, await store.moves())
         workers = _runtime(settings, environ, clock)
         hub = Hub(settings.limits.gateway_return_s)
         runtime = WithGateways(workers, hub)
@@ -196,32 +195,19 @@ async def _web(settings: Settings, exchange: Exchange, listens: Callable[[str], 
         await serving
 
 
-def _telegram(settings: Settings, environ: Mapping[str, str], clock: SystemClock) -> TelegramChat | None:
+def _telegram(
+    settings: Settings, environ: Mapping[str, str], clock: SystemClock, moves: Sequence[Move]
+) -> TelegramChat | None:
     given = settings.telegram
     if given is None:
         return None
     config = _config(given)
-    return TelegramChat(config, clock, system_randomness(), claim=lambda: sole_poller(config, settings.home, environ))
+    claim = partial(sole_poller, config, settings.home, environ)
+    return TelegramChat(config, clock, system_randomness(), claim=claim, moves=moves)
 
 
 def _config(given: TelegramSettings) -> TelegramConfig:
     return TelegramConfig(given.token, given.base_url, given.operators, given.users, given.chats)
-
-
-@contextmanager
-def sole_poller(config: TelegramConfig, home: Path, environ: Mapping[str, str]) -> Iterator[None]:
-    """Among all homes of this user. Raises `PolledElsewhere`. Without a folder for the lock Telegram itself has to tell
-    two pollers apart, which takes it a while."""
-    with ExitStack() as held:
-        try:
-            held.callback(FileLock(lock_file(config, environ), note=str(home)).release)
-        except Locked as locked:
-            where = f" for {locked.holder.note}" if locked.holder.note else ""
-            other = f"{locked.holder} polls this bot already{where}"
-            raise PolledElsewhere(f"{other}: stop it, or give this bridge a bot of its own") from None
-        except OSError as error:
-            log.warning("Nothing keeps another home from polling the same bot: %s", error)
-        yield
 
 
 def _runtime(settings: Settings, environ: Mapping[str, str], clock: SystemClock) -> WorkerRuntime:

@@ -1,6 +1,6 @@
 """Everything of one bot that needs the Telegram library."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.failures import Failures
@@ -10,6 +10,7 @@ from adapters.telegram.limiter import ChatLimiter
 from adapters.telegram.poller import Poller
 from adapters.telegram.sender import Sender
 from adapters.telegram.spending import Spending
+from adapters.telegram.topics import Topics
 from adapters.telegram.wire import Wire
 from bridge.ports.chat import Intake, MenuLine
 from bridge.ports.clock import Clock, Randomness
@@ -19,13 +20,23 @@ class Connection:
     """Made without a request being sent; may be made in a thread of its own, for it reads certificates."""
 
     def __init__(
-        self, config: TelegramConfig, clock: Clock, randomness: Randomness, spending: Spending, patience: Patience
+        self,
+        config: TelegramConfig,
+        clock: Clock,
+        randomness: Randomness,
+        spending: Spending,
+        patience: Patience,
+        *,
+        migrate: Callable[[int, int], None],
     ) -> None:
+        """`migrate` is told of a chat that has become another one, before anything of that is read."""
+        self._migrate = migrate
         self._clock = clock
         self._randomness = randomness
         self._wire = Wire(config, patience)
         self._bot = self._wire.bot(ChatLimiter(spending))
         self.sender = Sender(self._bot, Failures(clock, randomness, patience))
+        self.topics = Topics(self._bot, self.sender, clock)
         self.glimpses = Glimpses(self._bot)
 
     def narrow(self, config: TelegramConfig) -> None:
@@ -33,7 +44,17 @@ class Connection:
 
     async def poll(self, intake: Intake, health: Health, commands: Mapping[str, MenuLine]) -> None:
         """Until it is cancelled."""
-        poller = Poller(self._wire, self._bot, self.sender, intake, self._clock, self._randomness, health, commands)
+        poller = Poller(
+            self._wire,
+            self._bot,
+            self.sender,
+            intake,
+            self._clock,
+            self._randomness,
+            health,
+            commands,
+            migrate=self._migrate,
+        )
         await poller.run()
 
     async def aclose(self) -> None:

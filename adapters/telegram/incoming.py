@@ -9,9 +9,10 @@ from telegram import CallbackQuery, Chat, Message, Update, User
 from telegram.constants import ChatType
 
 from adapters.telegram.config import TelegramConfig
+from adapters.telegram.happenings import happening
 from adapters.telegram.place import Spot, person_id, receipt
 from bridge.ids import Place
-from bridge.ports.chat import Heard, Person
+from bridge.ports.chat import Happening, Heard, Person
 
 _COMMAND = re.compile(r"(?P<command>/[A-Za-z0-9_]+)@(?P<bot>[A-Za-z0-9_]+)")
 
@@ -37,14 +38,15 @@ class Reader:
     config: Callable[[], TelegramConfig]
     username: str
 
-    def read(self, raw: str) -> Heard | Tapped | None:
-        """None for what means nothing here: strangers, other bots, service messages, edits, media without
+    def read(self, raw: str) -> Heard | Tapped | Happening | None:
+        """None for what means nothing here: strangers, other bots, most service messages, edits, media without
         words. Raises whatever an update makes the parser raise that does not have Telegram's form."""
         update = Update.de_json(json.loads(raw), None)
         if update.callback_query is not None:
             return self._tapped(update.callback_query)
         if update.message is not None:
-            return self._heard(update.message)
+            person = self._person(update.message.from_user, update.message.chat)
+            return happening(update.message, self.config(), person, self.username) or self._heard(update.message)
         return None
 
     def _heard(self, message: Message) -> Heard | None:

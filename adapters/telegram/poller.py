@@ -8,7 +8,7 @@ import asyncio
 import itertools
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -18,16 +18,17 @@ from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 from telegram.request import HTTPXRequest
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
+from adapters.telegram.happenings import Shifts
 from adapters.telegram.health import Health
 from adapters.telegram.incoming import Reader, Tapped
 from adapters.telegram.lanes import Lanes
 from adapters.telegram.limiter import seconds_of
-from adapters.telegram.place import SCHEME, Spot
+from adapters.telegram.place import SCHEME, Spot, chats_of
 from adapters.telegram.sender import Sender
 from adapters.telegram.wire import Bot, Wire, stalled
 from bridge.backoff import FullJitter
 from bridge.errors import Code, Refused
-from bridge.ports.chat import Heard, Intake, MenuLine, Pressed
+from bridge.ports.chat import Happening, Heard, Intake, MenuLine, Migrated, Pressed, Renamed, Reopened
 from bridge.ports.clock import Clock, Randomness
 
 _LOG = logging.getLogger(__name__)
@@ -44,6 +45,8 @@ ALLOWED_UPDATES = (
 
 _SLACK_S = 5
 
+_Read = Heard | Tapped | Happening | Exception | None
+
 
 class Poller:
     def __init__(
@@ -56,7 +59,10 @@ class Poller:
         randomness: Randomness,
         health: Health,
         commands: Mapping[str, MenuLine],
+        *,
+        migrate: Callable[[int, int], None],
     ) -> None:
+        self._migrate = migrate
         self._wire = wire
         self._bot = bot
         self._sender = sender
@@ -72,6 +78,7 @@ class Poller:
         self._conflict_since: float | None = None
         self._stuck: set[int] = set()
         self._quick = True
+        self._shifts = Shifts()
 
     async def run(self) -> None:
         """Until it is cancelled. Whatever goes wrong is said by the health and tried again."""
@@ -142,15 +149,18 @@ class Poller:
         return result
 
     def _assign(self, number: int, raw: str, reader: Reader, lanes: Lanes) -> None:
-        """To the lane of its place; a press waits for nothing."""
-        read: Heard | Tapped | Exception | None
+        """To the lane of its place; a press waits for nothing. What is said in a chat that is another one now comes
+        after the word that it is."""
+        read: _Read
         try:
             read = reader.read(raw)
         except Exception as unreadable:  # noqa: BLE001 - one bad update must not hold up the others
             read = unreadable
-        lanes.add(read.place if isinstance(read, Heard) else number, partial(self._handle, number, read, lanes))
+        if isinstance(read, Migrated):
+            self._migrate(*chats_of(read.old, read.new))  # What follows may be in the new chat.
+        lanes.add(_lane(read, number), partial(self._handle, number, read, lanes))
 
-    async def _handle(self, number: int, read: Heard | Tapped | Exception | None, lanes: Lanes) -> None:
+    async def _handle(self, number: int, read: _Read, lanes: Lanes) -> None:
         """While the store is away it is tried again: nothing of its place may overtake it."""
         for attempt in itertools.count(1):
             try:
@@ -166,14 +176,18 @@ class Poller:
                 break
         self._stuck.discard(number)
 
-    async def _act(self, number: int, read: Heard | Tapped | Exception | None, lanes: Lanes) -> str | None:
+    async def _act(self, number: int, read: _Read, lanes: Lanes) -> str | None:
         """What went wrong for good, if anything did. Raises `Refused(unavailable)` only."""
         try:
             match read:
                 case Heard():
+                    if (shifted := self._shifts.of(read.place)) is not None:
+                        await self._intake.happened(shifted)
                     await self._intake.hear(read)
                 case Tapped():
                     await self._press(read, lanes)
+                case Renamed() | Reopened() | Migrated():
+                    await self._intake.happened(read)
                 case Exception():
                     raise read
         except Refused as refused:
@@ -233,6 +247,16 @@ class Poller:
         if error != self._health.error:
             _LOG.error("%s", error[0].upper() + error[1:], exc_info=unexpected)
         self._health.error = error
+
+
+def _lane(read: _Read, number: int) -> Hashable:
+    match read:
+        case Heard() | Renamed() | Reopened():
+            return read.place
+        case Migrated():
+            return read.new
+        case _:
+            return number
 
 
 def _error(state: RetryCallState) -> Exception:

@@ -39,6 +39,10 @@ class Wire:
             rate_limiter=limiter,
         )
 
+    def url(self, method: str) -> str:
+        """Where a method of the bot is asked for."""
+        return f"{self.config.base_url}{_STAND_IN}/{method}"
+
     def polling(self) -> HTTPXRequest:
         """For one poll at a time, apart from the connections for sending, so that neither waits for the other."""
         return self._request(1)

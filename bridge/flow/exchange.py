@@ -55,6 +55,7 @@ from bridge.flow.tokens import Tokens
 from bridge.flow.turns import Turns
 from bridge.flow.unheard import Unheard
 from bridge.flow.waits import Waits
+from bridge.flow.whereabouts import Whereabouts
 from bridge.ids import NodeId
 from bridge.limits import Limits
 from bridge.ports.chat import Chat
@@ -116,7 +117,8 @@ class Exchange(Calls):
         self._recovery = Recovery(ledger, agents, self._turns)
         self._dispatch = Dispatch(ledger, self._turns, self._recovery, self._tasks)
         self._timekeeper = Timekeeper(ledger, self._recovery, proposals)
-        self._outbox = Outbox(ledger, self._hints)
+        self._whereabouts = Whereabouts(ledger)
+        self._outbox = Outbox(ledger, self._hints, self._whereabouts)
         governance = Governance(ledger, policy)
         admission = Admission(ledger, governance, self._dispatch)
         directory = Directory(ledger, governance, agents, current, profile, terminals)
@@ -151,6 +153,7 @@ class Exchange(Calls):
             handing,
             Mentions(ledger, directory),
             Buttons(ledger, control, questions, approvals, proposals),
+            self._whereabouts,
         )
         self.gateways = Gateways(ledger, current, self._dispatch, control, proposals, unheard, profile)
         running = Running(pid, version, store_name, clock.now(), health)
@@ -175,6 +178,7 @@ class Exchange(Calls):
 
     async def start(self, declared: Sequence[Declared]) -> None:
         """Recovers what an earlier bridge left, and brings the sessions to what the file says."""
+        await self._whereabouts.load()
         await retire_left(self._ledger)
         await self._recovery.restart()
         await self.terminals.restore()

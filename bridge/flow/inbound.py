@@ -14,10 +14,11 @@ from bridge.flow.marking import mark
 from bridge.flow.mentions import Mentions
 from bridge.flow.saying import say, tell_missing
 from bridge.flow.showing import show
+from bridge.flow.whereabouts import Whereabouts
 from bridge.flow.work import Work
 from bridge.ids import Place
 from bridge.intake import Note, Update
-from bridge.ports.chat import Heard, Pressed
+from bridge.ports.chat import Happening, Heard, Pressed
 from bridge.post import Mark, PostKind
 
 
@@ -32,6 +33,7 @@ class Inbound:
         handing: Handing,
         mentions: Mentions,
         buttons: Buttons,
+        whereabouts: Whereabouts,
     ) -> None:
         self._ledger = ledger
         self._lanes = lanes
@@ -39,6 +41,7 @@ class Inbound:
         self._handing = handing
         self._mentions = mentions
         self._buttons = buttons
+        self._whereabouts = whereabouts
 
     # Kept before it is acknowledged
 
@@ -87,6 +90,7 @@ class Inbound:
     async def hear(self, heard: Heard) -> None:
         """A command is carried out, what replies to an agent's form is for that, and what begins with another session's
         name is handed to it; everything else is input for the session that is bound to the place."""
+        heard = replace(heard, place=self._ledger.led(heard.place))
         if heard.text.lstrip().startswith("/"):
             await self._command(heard)
             return
@@ -123,7 +127,11 @@ class Inbound:
 
         await self._ledger.do(body)
 
+    async def happened(self, happening: Happening) -> None:
+        await self._whereabouts.happened(happening)
+
     async def press(self, pressed: Pressed) -> str:
+        pressed = replace(pressed, place=self._ledger.led(pressed.place))
         try:
             return await self._buttons.press(pressed)
         except Refused as refused:

@@ -45,6 +45,7 @@ async def show(
     chat = work.means.chat_of(place)
     if chat is None or place is None:
         return
+    place = work.means.led(place)
     parts = chat.compose(text, rich=rich)
     whole = None
     if kind is PostKind.FINAL and not unfolded and len(parts) > SHOWN_PARTS:

@@ -10,7 +10,8 @@ from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.sole import Claim
 from bridge.errors import Code, Refused
 from bridge.ids import Place, PostId
-from bridge.ports.chat import Heard, MenuLine, Pressed
+from bridge.move import Move
+from bridge.ports.chat import Happening, Heard, MenuLine, Pressed
 from bridge.post import Button, Post, PostKind
 from tests.fakes.bot_api import BotApi
 
@@ -73,6 +74,7 @@ class RememberingIntake:
         self.heard: list[Heard] = []
         self.edited: list[Heard] = []
         self.pressed: list[Pressed] = []
+        self.happenings: list[Happening] = []
         self.places: dict[str, Place] = {}
         self.notes: dict[str, str] = {}
         self.answer = "Done"
@@ -117,6 +119,11 @@ class RememberingIntake:
         self.pressed.append(pressed)
         self._pulse()
         return self.answer
+
+    async def happened(self, happening: Happening) -> None:
+        self._store()
+        self.happenings.append(happening)
+        self._pulse()
 
     async def done(self, source: str, number: int, error: str | None = None) -> None:
         self._store()
@@ -165,6 +172,7 @@ def chat_for(
     chats: frozenset[int] = frozenset({FORUM}),
     token: str | None = None,
     claim: Claim = nullcontext,
+    moves: Sequence[Move] = (),
 ) -> TelegramChat:
     config = TelegramConfig(
         token=token or api.token,
@@ -173,7 +181,7 @@ def chat_for(
         users=frozenset({USER}),
         chats=chats,
     )
-    return TelegramChat(config, clock, Halfway(), claim=claim, rates=rates, patience=patience)
+    return TelegramChat(config, clock, Halfway(), claim=claim, rates=rates, patience=patience, moves=moves)
 
 
 @asynccontextmanager
@@ -199,6 +207,7 @@ def post(
     attempts: int = 0,
     markup: str | None = None,
     file: str | None = None,
+    reply_to: str | None = None,
     key: str = "k1",
 ) -> Post:
     return Post(
@@ -214,4 +223,5 @@ def post(
         attempts=attempts,
         markup=markup,
         file=file,
+        reply_to=reply_to,
     )
