@@ -45,19 +45,25 @@ NASTY: dict[str, tuple[str, str | None]] = {
     "links by name": ("[one][1] and [two]\n\n[1]: https://a.io\n[two]: https://b.io", "one and two"),
     "names that nothing uses": ("[note]: this is a note\n[x]: https://a.io\n\nEnd", None),
     "footnotes": ("A claim.[^1]\n\n[^1]: https://a.io is the source", None),
-    "images": ("![a cat](https://a.io/cat.png) ![](https://b.io/dog.png) ![x](local.png)",)
-    + ("🖼 a cat 🖼 https://b.io/dog.png 🖼 x (local.png)",),
+    "images": (
+        "![a cat](https://a.io/cat.png) ![](https://b.io/dog.png) ![x](local.png)",
+        "🖼 a cat 🖼 https://b.io/dog.png 🖼 x (local.png)",
+    ),
     "headings": ("# One\n## Two *it*\n###### Six\nSetext\n---\ntext", "One Two it Six Setext text"),
     "no headings": ("#5 is fixed, #hashtag too\n\nC# and F#", None),
     "a rule": ("above\n\n---\n\nbelow", "above ———————— below"),
     "nested lists": ("- a\n  - b\n    1. c\n    2. d\n      - e\n- f", "• a • b 1. c 2. d • e • f"),
-    "numbers of people": ("1. one\n3. three\n7. seven\n\n4) four\n4) four again",)
-    + ("1. one 3. three 7. seven 4) four 4) four again",),
+    "numbers of people": (
+        "1. one\n3. three\n7. seven\n\n4) four\n4) four again",
+        "1. one 3. three 7. seven 4) four 4) four again",
+    ),
     "tasks": ("- [ ] open\n- [x] done\n1. [ ] first\n2. second", "☐ open ☑ done ☐ first 2. second"),
     "code in a list": ("1. Run:\n\n   ```sh\n   ls | wc\n   ```\n\n2. Then:\n   `x`", "1. Run: ls | wc 2. Then: x"),
     "quotes": ("> one\n> > two\n> - three\n\nafter", "one two • three after"),
-    "a long quote": ("> " + "\n> ".join(f"line {n} of the quote" for n in range(90)),)
-    + ("\n".join(f"line {n} of the quote" for n in range(90)),),
+    "a long quote": (
+        "> " + "\n> ".join(f"line {n} of the quote" for n in range(90)),
+        "\n".join(f"line {n} of the quote" for n in range(90)),
+    ),
     "a table": ("| a | b |\n|---|:-:|\n| **x** | `y` |\n| long cell | |", "a | b ----------+-- x | y long cell |"),
     "a table with links": ("| a | b |\n|---|---|\n| [x](https://a.io) | y |\n\nafter", "a | b --+-- x | y x after"),
     "a table with too many cells": ("| a | b |\n|---|---|\n| 1 | 2 | 3 |", None),
@@ -70,7 +76,10 @@ NASTY: dict[str, tuple[str, str | None]] = {
     "unclosed emphasis": ("**bold without end and *more\n\n_and `code", None),
     "all styles": ("**a *b ~~c~~* d** ***e*** # f", "a b c d e # f"),
     "bold around code": ("**the `code` in it** and *`all`*", "the code in it and all"),
-    "control characters": ("\x1b[31mred\x07 \u202eevil\u202c a\u200bb\r\nc\rd", "␛[31mred␇ \ufffdevil\ufffd a\ufffdb c d"),
+    "control characters": (
+        "\x1b[31mred\x07 \u202eevil\u202c a\u200bb\r\nc\rd",
+        "␛[31mred␇ \ufffdevil\ufffd a\ufffdb c d",
+    ),
     "lone surrogates": ("a\ud83d **b**", "a\ufffd b"),
     "right to left": ("**שלום** עולם: `קוד` و*مرحبا* بالعالم\n- פריט", "שלום עולם: קוד ومرحبا بالعالم • פריט"),
     "Chinese": ("这是**重点**内容，`代码`。", "这是重点内容，代码。"),

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from adapters.telegram.budget import Rate, Rates
 from bridge.ports.chat import NotDelivered
 from tests.adapters.telegram.stage import (
@@ -66,12 +68,11 @@ async def test_formatting_that_was_refused_is_not_tried_again_where_the_budget_a
     one = Rates(chat=Rate(1, 100), group=Rate(1, 100), bot=Rate(10, 1))
     async with running(chat_for(api, clock, rates=one), intake) as chat:
         await api.until(lambda: api.updates.polling)
-        try:
+        with pytest.raises(NotDelivered) as later:
             await chat.deliver(post("text", markup=wrong()))
-        except NotDelivered as later:
-            assert later.retry_at is not None
-            clock.fly(later.retry_at - clock.now())
-            await chat.deliver(post("text", markup=wrong(), attempts=1))
+        assert later.value.retry_at is not None
+        clock.fly(later.value.retry_at - clock.now())
+        await chat.deliver(post("text", markup=wrong(), attempts=1))
     assert [sent.text for sent in api.sent(FORUM, DESK)] == ["text"]
     assert len(api.calls("sendMessage")) == 2
 

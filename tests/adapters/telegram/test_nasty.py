@@ -18,6 +18,7 @@ from tests.adapters.telegram.stage import (
 )
 from tests.fakes.bot_api import BotApi
 
+
 def squeezed(text: str) -> str:
     return "".join(text.split())
 

@@ -66,7 +66,9 @@ def test_a_limit_that_falls_into_a_surrogate_pair_does_not_break_it() -> None:
     assert cut("😀😀😀", 5) == ["😀😀", "😀"]
 
 
-@pytest.mark.parametrize("one", ["😀", "👩\u200d👩\u200d👧\u200d👦", "🇩🇪", "1\ufe0f\u20e3", "👍🏽", "e\u0301"], ids=ascii)
+@pytest.mark.parametrize(
+    "one", ["😀", "👩\u200d👩\u200d👧\u200d👦", "🇩🇪", "1\ufe0f\u20e3", "👍🏽", "e\u0301"], ids=ascii
+)
 @pytest.mark.parametrize("offset", range(0, 12))
 def test_no_emoji_is_torn_at_any_boundary(one: str, offset: int) -> None:
     text = "x" * offset + one * 3000
