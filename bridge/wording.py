@@ -55,6 +55,7 @@ EDITED_LATE = (
     "own; /stop ends what runs."
 )
 EDITED_COMMAND = "Nothing is done for an edited command. Send it as a new message, if it is meant."
+UNUSED_FILES = "What you have attached went nowhere: only /ask, /handoff and @NAME take files along."
 _LEFT_RUNNING = (
     "[Tieline] These processes were left running by an earlier turn of this session: {listed}. Go on with those that "
     "are needed, and end the others."

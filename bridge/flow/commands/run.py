@@ -53,7 +53,9 @@ class Commands:
                 refused = Refused(Code.NOT_PERMITTED, f"{name} is for operators", remedy="Ask one of them.")
                 await record_attempt(self._ledger, await self._here.caller(heard), heard.text, refused)
                 raise refused
-            return await command.run(heard, rest)
+            said = await command.run(heard, rest)
+            unused = not command.files and any(one.path is not None for one in heard.attachments)
+            return "\n".join(filter(None, (said, wording.UNUSED_FILES if unused else None))) or None
         except Refused as refused:
             if refused.code is Code.UNAVAILABLE:
                 raise
