@@ -105,6 +105,11 @@ class Inbound:
         except Refused as refused:
             await self._refuse(heard, f"reply:{heard.key}", refused)
 
+    async def bound(self, place: Place) -> bool:
+        binding = await self._ledger.store.binding(place)
+        session = await self._ledger.store.session(binding.session) if binding and binding.session else None
+        return session is not None and session.closed_at is None
+
     async def edit(self, heard: Heard) -> None:
         try:
             await self._ledger.do(lambda work: edit(work, heard, self._lanes))

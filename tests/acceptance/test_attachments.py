@@ -1,4 +1,4 @@
-"""Everything that people say in a topic reaches its agent whole and in its true role: the real bridge, worker and agent,
+"""Everything that people say in a topic reaches its agent whole and in its true role: a real bridge, worker and agent,
 against a loopback Bot API."""
 
 import base64
