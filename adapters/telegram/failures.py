@@ -6,7 +6,7 @@ from adapters.telegram.config import Patience
 from adapters.telegram.limiter import seconds_of
 from adapters.telegram.wire import never_left
 from bridge.backoff import FullJitter
-from bridge.ports.chat import Ambiguous, Blocked, NotDelivered
+from bridge.ports.chat import Ambiguous, Held, NotDelivered
 from bridge.ports.clock import Clock, Randomness
 from bridge.post import Post
 
@@ -71,7 +71,7 @@ class Failures:
         reason = f"Telegram refused it: {error.message}"
         if known := _found(error, _BLOCKS):
             pause_s = min(self._patience.hopeless_s * 2**post.attempts, _BLOCKED_S)
-            return Blocked(f"{reason} ({_BLOCKS[known]})", retry_at=now + pause_s)
+            return Held(f"{reason} ({_BLOCKS[known]})", retry_at=now + pause_s)
         topic = _found(error, _TOPICS)
         return NotDelivered(f"{reason} ({_TOPICS[topic]})" if topic else reason)
 

@@ -84,6 +84,15 @@ class Inbound:
 
     # Acted on
 
+    async def overtakes(self, heard: Heard) -> Overtakes:
+        """What people need at once, and what answers an agent that waits for it."""
+        text = heard.text.strip()
+        if heard.passed_on:
+            return Overtakes.NOTHING
+        if text.startswith("/"):
+            return overtaken_by(text, operator=heard.person.operator)
+        return Overtakes.WHAT_WAITS if await self._handing.fills_in(heard) else Overtakes.NOTHING
+
     async def hear(self, heard: Heard) -> None:
         """A command is carried out, what replies to an agent's form is for that, and what begins with another session's
         name is handed to it; everything else is input for the session that is bound to the place."""

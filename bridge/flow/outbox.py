@@ -20,7 +20,7 @@ from bridge.flow.precedence import Rests, heads
 from bridge.flow.showing import revise, show
 from bridge.flow.work import Work
 from bridge.ids import Place
-from bridge.ports.chat import Ambiguous, Blocked, Chat, Later, NotDelivered
+from bridge.ports.chat import Ambiguous, Held, Chat, Later, NotDelivered
 from bridge.post import Post, PostKind, PostState, Urgency
 from bridge.trace import StepKind
 
@@ -95,7 +95,7 @@ class Outbox:
             receipt = await chat.deliver(await self._replying(post))
         except Later as later:
             self._rests[chat.scheme].rest(post, self._ledger.clock.now(), later.until)
-        except Blocked as blocked:
+        except Held as blocked:
             lost = post.kind in _SHED or self._ledger.clock.now() >= post.created_at + self._life_s
             retry_at = None if lost else blocked.retry_at
             await self._not_delivered(chat, post, blocked.reason, retry_at, report=True)

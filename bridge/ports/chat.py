@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Protocol
 
 from bridge.ids import Place
@@ -61,6 +62,18 @@ class MenuLine:
     operators_only: bool = False
 
 
+class Overtakes(Enum):
+    """What of that which was said at its place before, and is not acted on yet, something passes."""
+
+    NOTHING = auto()
+    WHAT_WAITS = auto()
+    """It is acted on at once."""
+    STOP = auto()
+    """The same, and what is said after it waits for it."""
+    STOP_ALL = auto()
+    """The same, and what was said before it, but commands, is not acted on any more."""
+
+
 class NotDelivered(Exception):
     """A post did not reach its place, for sure. `retry_at` is set where trying again makes sense."""
 
@@ -79,9 +92,8 @@ class Later(NotDelivered):
         self.until = until
 
 
-class Blocked(NotDelivered):
-    """The place takes nothing until a person has done something about it. What is for it is kept, and tried again by
-    and by; operators are told."""
+class Held(NotDelivered):
+    """It cannot be shown there before people have done what the reason says. It is kept, and tried again at times."""
 
     def __init__(self, reason: str, *, retry_at: float) -> None:
         super().__init__(reason, retry_at=retry_at)
@@ -147,6 +159,10 @@ class Intake(Protocol):
         ...
 
     async def unhandled(self, source: str) -> list[tuple[int, str]]: ...
+
+    async def overtakes(self, heard: Heard) -> Overtakes:
+        """To be asked before `hear`, for a chat that acts on one thing after the other at each place."""
+        ...
 
     async def hear(self, heard: Heard) -> None:
         """Acts on what was said, once per `heard.key`. Everything it has to say comes back as posts."""

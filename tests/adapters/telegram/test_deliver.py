@@ -4,7 +4,7 @@ import pytest
 
 from adapters.telegram.budget import Rate, Rates
 from bridge.ids import Place
-from bridge.ports.chat import Ambiguous, Blocked, Chat, Later, NotDelivered
+from bridge.ports.chat import Ambiguous, Held, Chat, Later, NotDelivered
 from bridge.post import Button, PostKind
 from tests.adapters.telegram.stage import (
     CAREER,
@@ -173,7 +173,7 @@ async def test_a_removed_bot_is_reported(api: BotApi, clock: FlyingClock, intake
         await api.until(lambda: api.updates.polling)
         error = await refused(chat)
     assert "kicked" in error.reason
-    assert isinstance(error, Blocked)
+    assert isinstance(error, Held)
 
 
 async def test_an_unknown_chat_is_reported(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
