@@ -7,7 +7,8 @@ from adapters.telegram.failures import Failures
 from adapters.telegram.glimpses import Glimpses
 from adapters.telegram.health import Health
 from adapters.telegram.limiter import ChatLimiter
-from adapters.telegram.poller import Poller
+from adapters.telegram.poller import Poller, Source
+from adapters.telegram.polling import Polling
 from adapters.telegram.sender import Sender
 from adapters.telegram.spending import Spending
 from adapters.telegram.wire import Wire
@@ -23,6 +24,7 @@ class Connection:
     ) -> None:
         self._clock = clock
         self._randomness = randomness
+        self._spending = spending
         self._wire = Wire(config, patience)
         self._bot = self._wire.bot(ChatLimiter(spending))
         self.sender = Sender(self._bot, Failures(clock, randomness, patience))
@@ -33,8 +35,25 @@ class Connection:
 
     async def poll(self, intake: Intake, health: Health, commands: Mapping[str, MenuLine]) -> None:
         """Until it is cancelled."""
-        poller = Poller(self._wire, self._bot, self.sender, intake, self._clock, self._randomness, health, commands)
-        await poller.run()
+        await Poller(
+            self._source(),
+            self._wire,
+            self._bot,
+            self.sender,
+            intake,
+            self._clock,
+            self._randomness,
+            health,
+            commands,
+        ).run()
+
+    def _source(self) -> Source:
+        webhook = self._wire.config.webhook
+        if webhook is None:
+            return Polling(self._wire, self._bot, self._spending, self._clock)
+        from adapters.telegram.pushed import Pushed  # noqa: PLC0415 - it loads a server
+
+        return Pushed(webhook, self._bot, look_s=self._wire.patience.poll_s)
 
     async def aclose(self) -> None:
         await self._bot.shutdown()

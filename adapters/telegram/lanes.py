@@ -30,10 +30,6 @@ class Lanes:
         if waited_for:
             self.add(lane, partial(_until, done))
 
-    def waiting(self, lane: Hashable) -> deque[Act]:
-        """What is not begun yet; the caller may take from it."""
-        return self._waiting.get(lane, deque())
-
     async def _run(self, lane: Hashable) -> None:
         waiting = self._waiting[lane]
         while waiting:

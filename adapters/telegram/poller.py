@@ -1,53 +1,47 @@
-"""Takes updates from Telegram without losing one.
-
-Raw updates are kept first; asking for those after them acknowledges them; then each is handled, those of one place in
-their order. One that cannot be parsed, or that fails, is set aside with its error and holds up nothing.
-"""
+"""Hears of updates, whatever goes wrong: with what Telegram has kept meanwhile it goes on by itself."""
 
 import asyncio
-import itertools
-import json
 import logging
-from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any
-from urllib.parse import urlencode
+from collections.abc import Mapping
+from typing import Protocol
 
 from telegram import BotCommand
 from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
-from telegram.request import HTTPXRequest
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
+from adapters.telegram.handling import Handling
 from adapters.telegram.health import Health
-from adapters.telegram.incoming import Reader, Tapped
-from adapters.telegram.lanes import Lanes
+from adapters.telegram.incoming import Reader
 from adapters.telegram.limiter import seconds_of
-from adapters.telegram.place import SCHEME, Spot
 from adapters.telegram.sender import Sender
-from adapters.telegram.wire import Bot, Wire, stalled
+from adapters.telegram.wire import Bot, Wire
 from bridge.backoff import FullJitter
-from bridge.errors import Code, Refused
-from bridge.ports.chat import Heard, Intake, MenuLine, Pressed
+from bridge.errors import Refused
+from bridge.ports.chat import Intake, Later, MenuLine
 from bridge.ports.clock import Clock, Randomness
 
 _LOG = logging.getLogger(__name__)
 
-ALLOWED_UPDATES = (
-    "message",
-    "edited_message",
-    "callback_query",
-    "message_reaction",
-    "my_chat_member",
-    "chat_member",
-)
-"""All are named, since Telegram goes on with an earlier setting for what is left out."""
 
-_SLACK_S = 5
+class Source(Protocol):
+    """Where updates come from: there are never two of them for one bot."""
+
+    async def round(self, handling: Handling, last: int | None) -> None:
+        """Returns once Telegram was heard of; `last` is the highest number that was kept when it began. Raises
+        whatever goes wrong."""
+        ...
+
+    async def failed(self, error: Exception) -> str | None:
+        """Gets ready to try again. Returns what is wrong, where it knows better than the error."""
+        ...
+
+    async def aclose(self) -> None: ...
 
 
 class Poller:
     def __init__(
         self,
+        source: Source,
         wire: Wire,
         bot: Bot,
         sender: Sender,
@@ -57,6 +51,7 @@ class Poller:
         health: Health,
         commands: Mapping[str, MenuLine],
     ) -> None:
+        self._source = source
         self._wire = wire
         self._bot = bot
         self._sender = sender
@@ -64,20 +59,16 @@ class Poller:
         self._clock = clock
         self._health = health
         self._commands = commands
-        self._polling: HTTPXRequest = wire.polling()
         self._jitter = FullJitter(randomness, first_s=0.5, cap_s=wire.patience.backoff_s)
         self._reader: Reader | None = None
-        self._offset: int | None = None
-        self._recovered = False
+        self._handling: Handling | None = None
+        self._last: int | None = None
         self._conflict_since: float | None = None
-        self._stuck: set[int] = set()
-        self._quick = True
 
     async def run(self) -> None:
         """Until it is cancelled. Whatever goes wrong is said by the health and tried again."""
         try:
             async with asyncio.TaskGroup() as tasks:
-                lanes = Lanes(tasks)
                 while True:
                     async for attempt in AsyncRetrying(
                         retry=retry_if_exception_type(Exception),
@@ -86,26 +77,21 @@ class Poller:
                         before_sleep=self._failed,
                     ):
                         with attempt:
-                            await self._round(lanes)
+                            await self._round(tasks)
         finally:
-            await self._polling.shutdown()
+            await self._source.aclose()
 
-    async def _round(self, lanes: Lanes) -> None:
+    async def _round(self, tasks: asyncio.TaskGroup) -> None:
         reader = self._reader or await self._connect()
-        if not self._recovered:
-            await self._recover(reader, lanes)
-        raw = await self._fetch()
-        if not self._stuck:
+        handling = self._handling
+        if handling is None:
+            handling = Handling(reader, self._sender, self._intake, self._clock, self._jitter, self._health, tasks)
+            self._last = await handling.recover()
+            self._handling = handling
+        await self._source.round(handling, self._last)
+        if not handling.stuck:
             self._health.polled(self._clock.now())
         self._conflict_since = None
-        self._quick = False
-        if not raw:
-            return
-        updates = {int(update["update_id"]): json.dumps(update) for update in raw}
-        await self._intake.keep(SCHEME, list(updates.items()))
-        self._offset = max(updates) + 1
-        for number, text in updates.items():
-            self._assign(number, text, reader, lanes)
 
     async def _connect(self) -> Reader:
         await self._bot.initialize()
@@ -113,87 +99,17 @@ class Poller:
             commands = [BotCommand(name, line.help) for name, line in self._commands.items()]
             try:
                 await self._bot.set_my_commands(commands)
-            except TelegramError as error:
+            except (TelegramError, Later) as error:
                 _LOG.warning("The menu of commands was not set: %s", error)
         self._reader = Reader(lambda: self._wire.config, self._bot.username)
         return self._reader
-
-    async def _recover(self, reader: Reader, lanes: Lanes) -> None:
-        """Handles what was kept and not handled when the bridge died."""
-        unhandled = await self._intake.unhandled(SCHEME)
-        last = await self._intake.last(SCHEME)
-        for number, text in unhandled:
-            self._assign(number, text, reader, lanes)
-        self._offset = None if last is None else last + 1
-        self._recovered = True
-
-    async def _fetch(self) -> Sequence[dict[str, Any]]:
-        patience = self._wire.patience
-        wait_s = 0 if self._quick else patience.poll_s  # a first poll that waits could not tell whether all is well
-        query: dict[str, object] = {"timeout": wait_s, "allowed_updates": json.dumps(ALLOWED_UPDATES)}
-        if self._offset is not None:
-            query["offset"] = self._offset
-        answer_s = wait_s + patience.answer_s
-        async with asyncio.timeout(answer_s + _SLACK_S):
-            payload = await self._polling.retrieve(
-                f"{self._bot.base_url}/getUpdates?{urlencode(query)}", read_timeout=answer_s
-            )
-        result: Sequence[dict[str, Any]] = json.loads(payload)["result"]
-        return result
-
-    def _assign(self, number: int, raw: str, reader: Reader, lanes: Lanes) -> None:
-        """To the lane of its place; a press waits for nothing."""
-        read: Heard | Tapped | Exception | None
-        try:
-            read = reader.read(raw)
-        except Exception as unreadable:  # noqa: BLE001 - one bad update must not hold up the others
-            read = unreadable
-        lanes.add(read.place if isinstance(read, Heard) else number, partial(self._handle, number, read, lanes))
-
-    async def _handle(self, number: int, read: Heard | Tapped | Exception | None, lanes: Lanes) -> None:
-        """While the store is away it is tried again: nothing of its place may overtake it."""
-        for attempt in itertools.count(1):
-            try:
-                await self._intake.done(SCHEME, number, await self._act(number, read, lanes))
-            except Refused as refused:
-                self._stuck.add(number)
-                self._report(f"updates of Telegram cannot be stored: {refused.reason}")
-                await self._clock.sleep(self._jitter.after(attempt))
-            except Exception:  # noqa: BLE001 - a defect must not end the other lanes
-                _LOG.exception("Update %s of Telegram is left for the next start", number)
-                break
-            else:
-                break
-        self._stuck.discard(number)
-
-    async def _act(self, number: int, read: Heard | Tapped | Exception | None, lanes: Lanes) -> str | None:
-        """What went wrong for good, if anything did. Raises `Refused(unavailable)` only."""
-        try:
-            match read:
-                case Heard():
-                    await self._intake.hear(read)
-                case Tapped():
-                    await self._press(read, lanes)
-                case Exception():
-                    raise read
-        except Refused as refused:
-            if refused.code is Code.UNAVAILABLE:
-                raise
-            return str(refused)
-        except Exception as failure:  # noqa: BLE001 - one bad update must not hold up the others
-            _LOG.warning("Update %s of Telegram was set aside", number, exc_info=failure)
-            return f"{type(failure).__name__}: {failure}"
-        return None
-
-    async def _press(self, tapped: Tapped, lanes: Lanes) -> None:
-        place = tapped.place or await self._intake.sent(SCHEME, tapped.receipt) or Spot(tapped.chat).place
-        text = await self._intake.press(Pressed(place, tapped.person, tapped.action, tapped.receipt))
-        lanes.add(tapped.query, partial(self._sender.answer, tapped.query, text))
 
     def _pause(self, state: RetryCallState) -> float:
         match _error(state):
             case RetryAfter() as error:
                 return seconds_of(error)
+            case Later(until=until):
+                return max(0.0, until - self._clock.now())
             case InvalidToken():
                 return self._wire.patience.hopeless_s
             case Conflict() if self._conflict_lasts():
@@ -203,36 +119,33 @@ class Poller:
 
     async def _failed(self, state: RetryCallState) -> None:
         error = _error(state)
-        self._quick = not isinstance(error, Conflict)  # a quick poll would succeed between two of the other poller
+        if isinstance(error, Conflict) and self._conflict_since is None:
+            self._conflict_since = self._clock.now()
+        known = await self._source.failed(error)
         match error:
+            case _ if known is not None:
+                self._health.fails(known)
             case InvalidToken():
-                self._report("Telegram refuses the bot's token: set telegram.token to the one that BotFather gave")
+                self._health.fails(
+                    "Telegram refuses the bot's token: set telegram.token to the one that BotFather gave"
+                )
             case Conflict():
-                if self._conflict_since is None:
-                    self._conflict_since = self._clock.now()
-                elif self._conflict_lasts():
-                    self._report("another program polls this bot: stop it, or give the bridge a bot of its own")
+                if self._conflict_lasts():
+                    self._health.fails("another program polls this bot: stop it, or give the bridge a bot of its own")
             case TelegramError():
-                self._report(f"Telegram cannot be reached: {error.message}")
+                self._health.fails(f"Telegram cannot be reached: {error.message}")
             case TimeoutError():
-                self._report("Telegram cannot be reached: no answer in time")
+                self._health.fails("Telegram cannot be reached: no answer in time")
+            case Later():
+                self._health.fails(error.reason)
             case Refused():
-                self._report(f"updates of Telegram cannot be stored: {error.reason}")
+                self._health.fails(f"updates of Telegram cannot be stored: {error.reason}")
             case _:
-                self._report(f"polling Telegram failed: {type(error).__name__}", error)
-        if stalled(error):
-            await self._polling.shutdown()
-            self._polling = self._wire.polling()
+                self._health.fails(f"polling Telegram failed: {type(error).__name__}", error)
 
     def _conflict_lasts(self) -> bool:
         since = self._conflict_since
         return since is not None and self._clock.now() - since >= self._wire.patience.conflict_s
-
-    def _report(self, error: str, unexpected: Exception | None = None) -> None:
-        """Logged when it begins, not at each attempt."""
-        if error != self._health.error:
-            _LOG.error("%s", error[0].upper() + error[1:], exc_info=unexpected)
-        self._health.error = error
 
 
 def _error(state: RetryCallState) -> Exception:

@@ -1,6 +1,6 @@
 """Inbound: what people say and press, kept before it is acknowledged, then told apart and passed on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 from bridge.errors import Code, Refused
@@ -12,12 +12,13 @@ from bridge.flow.editing import edit
 from bridge.flow.ledger import Ledger
 from bridge.flow.marking import mark
 from bridge.flow.mentions import Mentions
+from bridge.flow.overtaking import overtaken_by
 from bridge.flow.saying import say, tell_missing
 from bridge.flow.showing import show
 from bridge.flow.work import Work
 from bridge.ids import Place
 from bridge.intake import Note, Update
-from bridge.ports.chat import Heard, Pressed
+from bridge.ports.chat import Heard, Overtakes, Pressed
 from bridge.post import Mark, PostKind
 
 
@@ -45,15 +46,18 @@ class Inbound:
     async def last(self, source: str) -> int | None:
         return await self._ledger.store.last_update(source)
 
-    async def keep(self, source: str, updates: Sequence[tuple[int, str]]) -> None:
-        async def body(work: Work) -> None:
+    async def keep(self, source: str, updates: Sequence[tuple[int, str]]) -> Set[int]:
+        async def body(work: Work) -> Set[int]:
             kept = {update.number for update in await work.store.updates(source, [number for number, _ in updates])}
+            new: dict[int, str] = {}
             for number, raw in updates:
                 if number not in kept:
-                    kept.add(number)
-                    work.put(Update(source, number, raw, received_at=work.now))
+                    new.setdefault(number, raw)
+            for number, raw in new.items():
+                work.put(Update(source, number, raw, received_at=work.now))
+            return new.keys()
 
-        await self._ledger.do(body)
+        return await self._ledger.do(body)
 
     async def unhandled(self, source: str) -> list[tuple[int, str]]:
         return [(update.number, update.raw) for update in await self._ledger.store.unhandled(source)]

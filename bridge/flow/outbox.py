@@ -20,7 +20,7 @@ from bridge.flow.precedence import Rests, heads
 from bridge.flow.showing import revise, show
 from bridge.flow.work import Work
 from bridge.ids import Place
-from bridge.ports.chat import Ambiguous, Held, Chat, Later, NotDelivered
+from bridge.ports.chat import Ambiguous, Chat, Held, Later, NotDelivered
 from bridge.post import Post, PostKind, PostState, Urgency
 from bridge.trace import StepKind
 

@@ -1,6 +1,6 @@
 """Chats: where people are. Each adapter owns one scheme of places."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
@@ -154,8 +154,9 @@ class Intake(Protocol):
         """The highest number that was ever kept."""
         ...
 
-    async def keep(self, source: str, updates: Sequence[tuple[int, str]]) -> None:
-        """Stores (number, raw text) pairs durably; a number that is kept already is left as it is."""
+    async def keep(self, source: str, updates: Sequence[tuple[int, str]]) -> Set[int]:
+        """Stores (number, raw text) pairs durably; a number that is kept already is left as it is. Returns the others.
+        What fails may have stored them all the same."""
         ...
 
     async def unhandled(self, source: str) -> list[tuple[int, str]]: ...

@@ -1,7 +1,7 @@
 """What the tests of Telegram run the adapter with: a clock whose pauses fly by, and an intake that remembers."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
 from contextlib import asynccontextmanager, nullcontext
 
 from adapters.telegram.budget import Rate, Rates
@@ -9,8 +9,9 @@ from adapters.telegram.chat import TelegramChat
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.sole import Claim
 from bridge.errors import Code, Refused
+from bridge.flow.overtaking import overtaken_by
 from bridge.ids import Place, PostId
-from bridge.ports.chat import Heard, MenuLine, Pressed
+from bridge.ports.chat import Heard, MenuLine, Overtakes, Pressed
 from bridge.post import Button, Post, PostKind
 from tests.fakes.bot_api import BotApi
 
@@ -85,15 +86,21 @@ class RememberingIntake:
         self._store()
         return max(self.kept, default=None)
 
-    async def keep(self, source: str, updates: Sequence[tuple[int, str]]) -> None:
+    async def keep(self, source: str, updates: Sequence[tuple[int, str]]) -> Set[int]:
         self._store()
+        new = dict(updates).keys() - self.kept.keys()
         for number, raw in updates:
             self.kept.setdefault(number, raw)
         self._pulse()
+        return new
 
     async def unhandled(self, source: str) -> list[tuple[int, str]]:
         self._store()
         return [(number, raw) for number, raw in sorted(self.kept.items()) if number not in self.finished]
+
+    async def overtakes(self, heard: Heard) -> Overtakes:
+        self._store()
+        return overtaken_by(heard.text, operator=heard.person.operator) if heard.text[:1] == "/" else Overtakes.NOTHING
 
     async def hear(self, heard: Heard) -> None:
         self._store()

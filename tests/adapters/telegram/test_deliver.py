@@ -4,7 +4,7 @@ import pytest
 
 from adapters.telegram.budget import Rate, Rates
 from bridge.ids import Place
-from bridge.ports.chat import Ambiguous, Held, Chat, Later, NotDelivered
+from bridge.ports.chat import Ambiguous, Chat, Held, Later, NotDelivered
 from bridge.post import Button, PostKind
 from tests.adapters.telegram.stage import (
     CAREER,

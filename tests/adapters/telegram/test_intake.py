@@ -6,7 +6,7 @@ import pytest
 
 from adapters.telegram.chat import TelegramChat
 from adapters.telegram.config import TelegramConfig
-from adapters.telegram.poller import ALLOWED_UPDATES
+from adapters.telegram.polling import ALLOWED_UPDATES
 from bridge.post import Button
 from tests.adapters.telegram.stage import (
     CAREER,
