@@ -9,7 +9,7 @@ import itertools
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import partial
 from typing import Any
 
@@ -70,13 +70,21 @@ class Handling:
     async def take(self, updates: Sequence[Mapping[str, Any]]) -> None:
         """Once it returns they are kept, and each is handled or will be. One that came before is not handled again."""
         raw = {int(update["update_id"]): json.dumps(update) for update in updates}
-        new = await self._intake.keep(SCHEME, list(raw.items()))
-        left = set(new)
-        if raw.keys() - left:
-            left.update(number for number, _ in await self._intake.unhandled(SCHEME))
+        left = await self._kept(raw)
         for number, text in raw.items():
             if number in left:
                 await self._assign(number, text)
+
+    async def _kept(self, raw: Mapping[int, str]) -> Set[int]:
+        """Those that are still to be handled."""
+        try:
+            left = await self._intake.keep(SCHEME, list(raw.items()))
+            if raw.keys() - left:
+                left = left | {number for number, _ in await self._intake.unhandled(SCHEME)}
+        except Refused as refused:
+            self._health.fails(f"updates of Telegram cannot be stored: {refused.reason}")
+            raise
+        return left
 
     async def _assign(self, number: int, raw: str) -> None:
         """To the lane of its place; a press waits for nothing."""

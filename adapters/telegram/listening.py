@@ -48,6 +48,7 @@ class Listener:
             return
         config = Config(
             self._answer,
+            interface="asgi3",
             ws="none",
             lifespan="off",
             log_config=None,
