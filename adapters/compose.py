@@ -4,11 +4,10 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 from adapters import acp, orphans
@@ -16,6 +15,7 @@ from adapters.acp import AgentSpec, Orders, Times
 from adapters.acp.failures import disguised
 from adapters.api.server import ControlServer
 from adapters.api.web import WebServer
+from adapters.files import HomeFiles
 from adapters.gateway.hub import Hub
 from adapters.gateway.runtime import WithGateways
 from adapters.gateway.server import GatewayServer
@@ -23,25 +23,25 @@ from adapters.mcp import direct
 from adapters.mcp import server as mcp
 from adapters.process import exited
 from adapters.settings.guarded import Guarded
-from adapters.settings.home import BALLAST, DATABASE, SETTINGS_FILE
+from adapters.settings.home import BALLAST, DATABASE, FILES, SETTINGS_FILE
 from adapters.settings.load import again
 from adapters.settings.model import PeerText, Settings, TelegramSettings
 from adapters.settings.outlook import Outlook, outlook
 from adapters.settings.revisions import Revisions
 from adapters.settings.watch import Watch, mark_of
+from adapters.sole_poller import sole_poller
 from adapters.sqlite.ballast import Ballast
-from adapters.sqlite.lock import FileLock, Locked
 from adapters.sqlite.store import open_store
 from adapters.system import SystemClock, system_randomness
 from adapters.telegram.chat import TelegramChat
 from adapters.telegram.config import TelegramConfig, Webhook, secret_of
-from adapters.telegram.sole import PolledElsewhere, lock_file
 from adapters.worker.nursery import Nursery
 from adapters.worker.runtime import Terms, WorkerRuntime
 from bridge.caller import Descent
 from bridge.flow.charter import accepted_copy, selectors_of
 from bridge.flow.exchange import Exchange
 from bridge.ids import Ids
+from bridge.move import Move
 from bridge.ports.chat import Chat
 from bridge.ports.store import Store
 
@@ -72,14 +72,14 @@ async def bridge(
     `alone` says that this process is nothing but a bridge: then it adopts what its agents leave behind, and whatever
     is below it comes of them. `listens` is told the address of the loopback listener, where one is configured."""
     clock, mark = SystemClock(), mark_of(file.home / SETTINGS_FILE)
-    ballast = Ballast(file.home / BALLAST)
+    ballast, files = Ballast(file.home / BALLAST), HomeFiles(file.home / FILES)
     store = await open_store(file.home / DATABASE, ballast=ballast)
     try:
         accepted = await _accepted(store)
         granted = selectors_of(await store.live_grants(clock.now()))
         view = _outlook(file, accepted, chats, granted, accept=accept)
         settings = view.settings
-        telegram = _telegram(settings, environ, clock)
+        telegram = _telegram(settings, environ, clock, files, await store.moves())
         workers = _runtime(settings, environ, clock)
         hub = Hub(settings.limits.gateway_return_s)
         runtime = WithGateways(workers, hub)
@@ -99,6 +99,7 @@ async def bridge(
             confirm_in_chat=settings.confirm_in_chat,
             present=runtime.present,
             gone=exited,
+            files=files,
             health=telegram.health if telegram is not None else lambda: None,
         )
 
@@ -196,12 +197,15 @@ async def _web(settings: Settings, exchange: Exchange, listens: Callable[[str], 
         await serving
 
 
-def _telegram(settings: Settings, environ: Mapping[str, str], clock: SystemClock) -> TelegramChat | None:
+def _telegram(
+    settings: Settings, environ: Mapping[str, str], clock: SystemClock, files: HomeFiles, moves: Sequence[Move]
+) -> TelegramChat | None:
     given = settings.telegram
     if given is None:
         return None
     config = _config(given)
-    return TelegramChat(config, clock, system_randomness(), claim=lambda: sole_poller(config, settings.home, environ))
+    claim = partial(sole_poller, config, settings.home, environ)
+    return TelegramChat(config, clock, system_randomness(), claim=claim, files=files, moves=moves)
 
 
 def _config(given: TelegramSettings) -> TelegramConfig:
@@ -209,22 +213,6 @@ def _config(given: TelegramSettings) -> TelegramConfig:
     secret = (hook.secret or secret_of(given.token, hook.url)) if hook else ""
     webhook = Webhook(hook.url, hook.host, hook.port, secret) if hook else None
     return TelegramConfig(given.token, given.base_url, given.operators, given.users, given.chats, webhook)
-
-
-@contextmanager
-def sole_poller(config: TelegramConfig, home: Path, environ: Mapping[str, str]) -> Iterator[None]:
-    """Among all homes of this user. Raises `PolledElsewhere`. Without a folder for the lock Telegram itself has to tell
-    two pollers apart, which takes it a while."""
-    with ExitStack() as held:
-        try:
-            held.callback(FileLock(lock_file(config, environ), note=str(home)).release)
-        except Locked as locked:
-            where = f" for {locked.holder.note}" if locked.holder.note else ""
-            other = f"{locked.holder} polls this bot already{where}"
-            raise PolledElsewhere(f"{other}: stop it, or give this bridge a bot of its own") from None
-        except OSError as error:
-            log.warning("Nothing keeps another home from polling the same bot: %s", error)
-        yield
 
 
 def _runtime(settings: Settings, environ: Mapping[str, str], clock: SystemClock) -> WorkerRuntime:

@@ -130,6 +130,17 @@ class Post:
         """Whether it was put off until later than `now`. What never was is due, even where the clock was set back."""
         return self.due_at > max(now, self.created_at)
 
+    def moved(self, new: Place) -> "Post":
+        """Its place goes on as `new`, where nothing of it is shown yet. What the bridge still asks there is shown anew,
+        and what a turn is doing from its next revision on; all else that was shown stays behind, and is not
+        repeated."""
+        moved = replace(self, place=new, reply_to=None)
+        if self.kind is PostKind.PROGRESS:
+            return replace(moved, receipt=None)
+        if self.kind is PostKind.NOTICE and self.buttons:
+            return replace(moved, receipt=None, state=PostState.PENDING, error=None)
+        return moved
+
     def revised(self, part: Part, buttons: tuple[Button, ...], *, now: float) -> "Post":
         """A revision does not shorten the wait that the chat has imposed on what it replaces; else it is due at once,
         and stays so where the clock is set back."""

@@ -230,11 +230,24 @@ class NewSession:
 
 
 @dataclass(frozen=True, slots=True)
+class Topic:
+    """What is known of the topic that a place is. Its name is `ours` where the bridge gave it, at `named_at`: such a
+    name follows the session's title. What a person has named is never renamed."""
+
+    name: str
+    ours: bool = False
+    named_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Binding:
-    """A place and its session. Without a session, it records that `/bind` was offered there once."""
+    """A place and its session. Without a session, it records that `/bind` was offered there once. Since `gone_at`
+    nothing can be shown there any more, for its topic was deleted."""
 
     place: Place
     session: SessionId | None
     source: Source
     bound_at: float
+    topic: Topic | None = None
+    gone_at: float | None = None
     version: int = 0

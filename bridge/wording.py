@@ -381,4 +381,5 @@ SHORT_OF_ROOM = (
     "What was accepted before goes on."
 )
 ROOM_AGAIN = "The disk was full; there is room again, and new work is accepted."
+RECREATED = "This topic stands in for one that was deleted. The same session goes on here."
 CONTEXT_LOST = "The agent no longer has its earlier context, and starts afresh."

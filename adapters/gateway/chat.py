@@ -7,14 +7,14 @@ from adapters.gateway.frames import Frame, flag, maybe, text
 from adapters.gateway.hub import Hub
 from bridge.ids import Place
 from bridge.markdown import unescaped
-from bridge.ports.chat import Ambiguous, NotDelivered
+from bridge.ports.chat import Ambiguous, NotDelivered, WithoutTopics
 from bridge.post import Part, Post
 
 _SHOWN_S = 60.0
 _LATER_S = 30.0
 
 
-class GatewayChat:
+class GatewayChat(WithoutTopics):
     """`bridge.ports.chat.Chat` of the scheme that is the gateway's name. Plain text without buttons: people decide in
     a terminal, or in an operator's own chat."""
 

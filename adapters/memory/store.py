@@ -17,6 +17,7 @@ from bridge.grant import Grant, GrantId
 from bridge.ids import LAST_ID, ConversationId, MessageId, Place, SessionId, TurnId, profile_of, receiver, scheme_of
 from bridge.intake import Note, Update
 from bridge.message import Intent, Message, State, in_line
+from bridge.move import Move
 from bridge.ports.store import Change, Key, Parties
 from bridge.post import Post, PostKind
 from bridge.regime import Regime
@@ -73,6 +74,9 @@ class MemoryStore:
         return self._all(
             Binding, lambda bound: bound.session == session, by=lambda bound: (bound.bound_at, bound.place)
         )
+
+    async def moves(self) -> list[Move]:
+        return self._all(Move, lambda move: True, by=lambda move: move.old)
 
     async def parties(self, sender: SessionId, recipient: SessionId | None, day: int) -> Parties:
         to = recipient or SessionId("")

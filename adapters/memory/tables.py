@@ -8,6 +8,7 @@ from functools import cache
 from types import NoneType
 from typing import Any, TypeVar
 
+from adapters.memory import moving
 from adapters.memory.index import GOING, Index
 from bridge.approval import Approval
 from bridge.audit import Act
@@ -71,14 +72,22 @@ class Tables:
         written = self._written(change)
         self._check_uniqueness(written)
         self._check_room(change, written)
+        for move in change.moved:
+            moving.check(self._kept, move)
         for place in change.unbound:
             self._kept[Binding].pop(place, None)
         self.sent_on.update((one.day, one.profile) for one in change.checks if isinstance(one, DayQuota))
         for kind, rows in written.items():
-            kept = self._kept[kind]
             for key, row in rows.items():
-                self._index.move(key, kept.get(key), row)
-                kept[key] = row
+                self._keep(kind, key, row)
+        for move in change.moved:
+            for kind, row in moving.moved(self._kept, move):
+                self._keep(kind, key_of(row), row)
+
+    def _keep(self, kind: type, key: object, row: Any) -> None:
+        kept = self._kept[kind]
+        self._index.move(key, kept.get(key), row)
+        kept[key] = row
 
     def _written(self, change: Change) -> _Rows:
         """The rows as they are to be."""

@@ -30,13 +30,14 @@ WHERE id = :id AND version = :version;
 SELECT version FROM sessions WHERE id = :id;
 
 -- name: insert_binding
-INSERT INTO bindings (place, session, source, bound_at, version)
-VALUES (:place, :session, :source, :bound_at, :version + 1);
+INSERT INTO bindings (place, session, source, bound_at, topic, gone_at, version)
+VALUES (:place, :session, :source, :bound_at, :topic, :gone_at, :version + 1);
 
 -- name: update_binding
 UPDATE bindings
 SET
-    session = :session, source = :source, bound_at = :bound_at, version = version + 1
+    session = :session, source = :source, bound_at = :bound_at, topic = :topic, gone_at = :gone_at,
+    version = version + 1
 WHERE place = :place AND version = :version;
 
 -- name: version_of_binding
@@ -299,3 +300,53 @@ ON CONFLICT (day, profile) DO UPDATE SET sent = sent + 1;
 
 -- name: unbind
 DELETE FROM bindings WHERE place = :place;
+
+-- Moves. Each is these statements in their order.
+
+-- name: move_offer
+-- An offer at the new place gives way, a session's binding does not.
+DELETE FROM bindings
+WHERE place = :new AND session IS NULL AND EXISTS (SELECT 1 FROM bindings WHERE place = :old);
+
+-- name: move_bound
+DELETE FROM bindings WHERE place = :old AND EXISTS (SELECT 1 FROM bindings WHERE place = :new);
+
+-- name: move_binding
+UPDATE bindings SET place = :new, gone_at = NULL, version = version + 1 WHERE place = :old;
+
+-- name: move_messages
+UPDATE messages SET place = :new, version = version + 1 WHERE place = :old;
+
+-- name: move_requests
+UPDATE requests SET place = :new, version = version + 1 WHERE place = :old;
+
+-- name: move_turns
+UPDATE turns SET place = :new, version = version + 1 WHERE place = :old;
+
+-- name: move_conversations
+UPDATE conversations SET place = :new, version = version + 1 WHERE place = :old;
+
+-- name: move_posts
+-- As `Post.moved` says.
+UPDATE posts
+SET
+    place = :new,
+    reply_to = NULL,
+    receipt = CASE WHEN kind = 'progress' OR (kind = 'notice' AND buttons <> '[]') THEN NULL ELSE receipt END,
+    state = CASE WHEN kind = 'notice' AND buttons <> '[]' THEN 'pending' ELSE state END,
+    error = CASE WHEN kind = 'notice' AND buttons <> '[]' THEN NULL ELSE error END,
+    version = version + 1
+WHERE place = :old;
+
+-- name: move_return
+DELETE FROM moves WHERE old = :new;
+
+-- name: move_earlier
+UPDATE moves SET new = :new WHERE new = :old;
+
+-- name: insert_move
+INSERT INTO moves (old, new, at, why) VALUES (:old, :new, :at, :why)
+ON CONFLICT (old) DO NOTHING;
+
+-- name: moved_elsewhere
+SELECT count(*) FROM moves WHERE old = :old AND new <> :new;

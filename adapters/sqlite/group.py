@@ -31,6 +31,7 @@ class Group(NamedTuple):
     writes: Sequence[Run]
     guards: Sequence[tuple[str, Row, int]]
     limits: dict[tuple[str, Row], int]
+    last: Sequence[tuple[str, Row]] = ()
 
     @classmethod
     def of(cls, plans: Sequence[Plan]) -> "Group":
@@ -52,7 +53,8 @@ class Group(NamedTuple):
         writes: list[Run] = []
         for write, rows in (*updates.items(), *inserts.items()):
             writes += write.runs(rows)
-        return cls(plans, first, writes, [*guards], limits)
+        last = [move for one in plans for move in one.last]
+        return cls(plans, first, writes, [*guards], limits, last)
 
     def store(self, connection: sqlite3.Connection) -> list[Exception | None]:
         """Stores the plans, each as a whole or not at all: what is wrong with each, in order.
@@ -77,6 +79,8 @@ class Group(NamedTuple):
         for run in self.writes:
             if connection.execute(run.statement, run.values).rowcount != run.rows:
                 raise Conflict(f"{run.statement.partition('(')[0]}: a version has moved on")
+        for statement, row in self.last:
+            connection.execute(statement, row)
         if len(self.plans) > 1:
             _check_guards(connection, self.guards)
         for (count, key), limit in self.limits.items():

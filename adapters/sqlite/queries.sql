@@ -19,6 +19,9 @@ SELECT * FROM bindings WHERE place = :place;
 -- name: bindings
 SELECT * FROM bindings ORDER BY place;
 
+-- name: moves
+SELECT * FROM moves ORDER BY old;
+
 -- name: places
 SELECT * FROM bindings WHERE session = :session ORDER BY bound_at, place;
 

@@ -25,6 +25,7 @@ from bridge.grant import Grant, GrantId
 from bridge.ids import LAST_ID, ConversationId, MessageId, Place, SessionId, TurnId, profile_of, receiver
 from bridge.intake import Note, Update
 from bridge.message import Message
+from bridge.move import Move
 from bridge.ports.store import Change, Key, Parties
 from bridge.post import Post
 from bridge.regime import Regime
@@ -114,6 +115,9 @@ class SqliteStore:
 
     async def places(self, session: SessionId) -> list[Binding]:
         return await self._reader.all(Binding, "places", session=session)
+
+    async def moves(self) -> list[Move]:
+        return await self._reader.all(Move, "moves")
 
     async def parties(self, sender: SessionId, recipient: SessionId | None, day: int) -> Parties:
         to = recipient or SessionId("")

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 from adapters.telegram.budget import Budget, Rates
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.health import Health
-from adapters.telegram.place import SCHEME, Spot, link, spot, user_of
+from adapters.telegram.place import SCHEME, Spot, chats_of, link, spot, topic_link, user_of
 from adapters.telegram.sole import Claim, PolledElsewhere
 from adapters.telegram.spending import Spending
 from adapters.telegram.text import split
 from bridge.errors import Refused
 from bridge.ids import Place
-from bridge.ports.chat import Intake, MenuLine, NotDelivered
+from bridge.move import Move
+from bridge.ports.chat import Intake, MenuLine, Moved, NotDelivered
 from bridge.ports.clock import Clock, Randomness
-from bridge.post import Part, Post
+from bridge.ports.files import Files
+from bridge.post import Part, Post, PostKind
 
 if TYPE_CHECKING:
     from adapters.telegram.connection import Connection
@@ -37,8 +39,14 @@ class TelegramChat:
         claim: Claim = nullcontext,
         rates: Rates | None = None,
         patience: Patience | None = None,
+        files: Files | None = None,
+        moves: Sequence[Move] = (),
     ) -> None:
-        self._config = config
+        """`moves` are those that the store remembers: whatever the config allows in a chat, it allows where that is
+        now. Without `files` none is fetched."""
+        self._files = files
+        self._migrated = {old: new for old, new in (chats_of(move.old, move.new) for move in moves) if old != new}
+        self._config = config.migrated(self._migrated)
         self._claim = claim
         self._clock = clock
         self._randomness = randomness
@@ -68,7 +76,14 @@ class TelegramChat:
 
     def narrow(self, config: TelegramConfig) -> None:
         """Whoever is not in this one too is nobody from now on, and no chat that is not is one."""
-        self._config = self._config.narrowed(config)
+        self._config = self._config.narrowed(config.migrated(self._migrated))
+        if self._connection is not None:
+            self._connection.narrow(self._config)
+
+    def _migrate(self, old: int, new: int) -> None:
+        """Telegram has said that an allowed chat is another one now."""
+        self._migrated[old] = new
+        self._config = self._config.migrated(self._migrated)
         if self._connection is not None:
             self._connection.narrow(self._config)
 
@@ -86,15 +101,54 @@ class TelegramChat:
         return await self._connection.glimpses.show(where, about, text)
 
     async def deliver(self, post: Post) -> str:
-        where = spot(post.place)
+        where = self._shown(post.place)
+        if post.kind is PostKind.MARK:
+            return await self._connected_now().marks.deliver(post, where)
+        try:
+            return await self._connected_now().topics.deliver(post, where)
+        except Moved as moved:
+            new = spot(moved.new)
+            if new is not None:
+                self._migrate(where.chat, new.chat)
+            raise
+
+    def topic_link(self, place: Place) -> str | None:
+        where = spot(place)
+        return topic_link(where) if where is not None else None
+
+    async def forums(self) -> Sequence[Place]:
+        topics = self._connected_now().topics
+        return [Spot(chat).place for chat in sorted(self._config.chats) if await topics.is_forum(chat)]
+
+    async def open_topic(self, near: Place, name: str) -> Place:
+        return (await self._connected_now().topics.open(self._shown(near).chat, name)).place
+
+    async def rename_topic(self, place: Place, name: str) -> None:
+        await self._connected_now().topics.rename(self._shown(place), name)
+
+    async def close_topic(self, place: Place) -> None:
+        await self._connected_now().topics.close(self._shown(place))
+
+    async def reopen_topic(self, place: Place) -> None:
+        await self._connected_now().topics.reopen(self._shown(place))
+
+    async def delete_topic(self, place: Place) -> None:
+        await self._connected_now().topics.delete(self._shown(place))
+
+    def _shown(self, place: Place) -> Spot:
+        """Raises `NotDelivered` where nothing may be shown."""
+        where = spot(place)
         if where is None:
-            raise NotDelivered(f"{post.place} is no place of Telegram")
+            raise NotDelivered(f"{place} is no place of Telegram")
         if not self._config.may_show(where.chat):
             raise NotDelivered(f"the chat {where.chat} is not in telegram.chats")
+        return where
+
+    def _connected_now(self) -> "Connection":
         if self._connection is None:
             wait_s = _CONNECTING_S if self._health.error is None else self._patience.hopeless_s
             raise NotDelivered("Telegram is not connected yet", retry_at=self._clock.now() + wait_s)
-        return await self._connection.sender.deliver(post, where)
+        return self._connection
 
     async def run(self, intake: Intake, commands: Mapping[str, MenuLine] | None = None) -> None:
         """Connects and polls until it is cancelled; never fails for anything that Telegram does. Where somebody else
@@ -147,4 +201,12 @@ class TelegramChat:
     def _connect(self, spending: Spending) -> "Connection":
         from adapters.telegram.connection import Connection  # noqa: PLC0415 - slow to load, so not before run
 
-        return Connection(self._config, self._clock, self._randomness, spending, self._patience)
+        return Connection(
+            self._config,
+            self._clock,
+            self._randomness,
+            spending,
+            self._patience,
+            self._files,
+            migrate=self._migrate,
+        )

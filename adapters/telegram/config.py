@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 BASE_URL = "https://api.telegram.org/bot"
@@ -40,6 +41,10 @@ class TelegramConfig:
         operators = self.operators & other.operators
         heard = (self.operators | self.users) & (other.operators | other.users)
         return replace(self, operators=operators, users=heard - operators, chats=self.chats & other.chats)
+
+    def migrated(self, chats: Mapping[int, int]) -> "TelegramConfig":
+        """With the new ids of those of its chats that have become others, by Telegram's own word."""
+        return replace(self, chats=self.chats | {new for old, new in chats.items() if old in self.chats})
 
     def may_talk(self, user: int, chat: int) -> bool:
         return (user in self.operators or user in self.users) and (chat in self.chats or chat == user)

@@ -1,33 +1,56 @@
 """Everything of one bot that needs the Telegram library."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
 
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.failures import Failures
+from adapters.telegram.fetching import Fetching
+from adapters.telegram.gathering import Gathering
 from adapters.telegram.glimpses import Glimpses
+from adapters.telegram.handling import Handling
 from adapters.telegram.health import Health
+from adapters.telegram.incoming import Reader
 from adapters.telegram.limiter import ChatLimiter
+from adapters.telegram.marks import Marks
 from adapters.telegram.poller import Poller, Source
 from adapters.telegram.polling import Polling
 from adapters.telegram.sender import Sender
 from adapters.telegram.spending import Spending
+from adapters.telegram.topics import Topics
 from adapters.telegram.wire import Wire
+from bridge.backoff import FullJitter
 from bridge.ports.chat import Intake, MenuLine
 from bridge.ports.clock import Clock, Randomness
+from bridge.ports.files import Files
 
 
 class Connection:
     """Made without a request being sent; may be made in a thread of its own, for it reads certificates."""
 
     def __init__(
-        self, config: TelegramConfig, clock: Clock, randomness: Randomness, spending: Spending, patience: Patience
+        self,
+        config: TelegramConfig,
+        clock: Clock,
+        randomness: Randomness,
+        spending: Spending,
+        patience: Patience,
+        files: Files | None,
+        *,
+        migrate: Callable[[int, int], None],
     ) -> None:
+        """`migrate` is told of a chat that has become another one, before anything of that is read."""
+        self._migrate = migrate
         self._clock = clock
         self._randomness = randomness
         self._spending = spending
         self._wire = Wire(config, patience)
         self._bot = self._wire.bot(ChatLimiter(spending))
-        self.sender = Sender(self._bot, Failures(clock, randomness, patience))
+        failures = Failures(clock, randomness, patience)
+        self.sender = Sender(self._bot, failures)
+        self.marks = Marks(self._bot, failures)
+        self.topics = Topics(self._bot, self.sender, clock)
+        self._fetching = Fetching(self._bot, files, clock, randomness)
         self.glimpses = Glimpses(self._bot)
 
     def narrow(self, config: TelegramConfig) -> None:
@@ -35,12 +58,26 @@ class Connection:
 
     async def poll(self, intake: Intake, health: Health, commands: Mapping[str, MenuLine]) -> None:
         """Until it is cancelled."""
+
+        def handling(reader: Reader, pauses: FullJitter, tasks: asyncio.TaskGroup) -> Handling:
+            return Handling(
+                reader,
+                self.sender,
+                self._fetching,
+                Gathering(self._clock, commands),
+                intake,
+                self._clock,
+                pauses,
+                health,
+                tasks,
+                migrate=self._migrate,
+            )
+
         await Poller(
             self._source(),
             self._wire,
             self._bot,
-            self.sender,
-            intake,
+            handling,
             self._clock,
             self._randomness,
             health,

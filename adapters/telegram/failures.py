@@ -4,18 +4,14 @@ from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, Ne
 
 from adapters.telegram.config import Patience
 from adapters.telegram.limiter import seconds_of
+from adapters.telegram.lost import TopicClosed, is_closed, is_gone
+from adapters.telegram.place import Spot
 from adapters.telegram.wire import never_left
 from bridge.backoff import FullJitter
-from bridge.ports.chat import Ambiguous, Held, NotDelivered
+from bridge.ports.chat import Ambiguous, Blocked, Gone, Moved, NotDelivered
 from bridge.ports.clock import Clock, Randomness
 from bridge.post import Post
 
-_TOPICS = {
-    "message thread not found": "the topic was deleted: bind another place",
-    "topic_deleted": "the topic was deleted: bind another place",
-    "topic_id_invalid": "the topic was deleted: bind another place",
-    "topic_closed": "reopen the topic",
-}
 _BLOCKS = {
     "chat not found": "check the chat's id, and whether the bot is in it",
     "bot was kicked": "add the bot to the chat again",
@@ -53,9 +49,11 @@ class Failures:
             case InvalidToken():
                 return NotDelivered("Telegram refuses the bot's token", retry_at=now + self._patience.hopeless_s)
             case ChatMigrated():
-                return NotDelivered(
-                    f"The group is a supergroup now, with the id {error.new_chat_id}: allow and bind that"
-                )
+                return Moved("the group is a supergroup now", Spot(error.new_chat_id).place)
+            case BadRequest() if is_gone(error):
+                return Gone(f"the topic was deleted ({error.message})")
+            case BadRequest() if is_closed(error):
+                return TopicClosed("the topic is closed")
             case BadRequest() | Forbidden():
                 return self._refused(error, post, now)
             case NetworkError() if never_left(error):
@@ -71,9 +69,8 @@ class Failures:
         reason = f"Telegram refused it: {error.message}"
         if known := _found(error, _BLOCKS):
             pause_s = min(self._patience.hopeless_s * 2**post.attempts, _BLOCKED_S)
-            return Held(f"{reason} ({_BLOCKS[known]})", retry_at=now + pause_s)
-        topic = _found(error, _TOPICS)
-        return NotDelivered(f"{reason} ({_TOPICS[topic]})" if topic else reason)
+            return Blocked(f"{reason} ({_BLOCKS[known]})", retry_at=now + pause_s)
+        return NotDelivered(reason)
 
 
 def unchanged(error: BadRequest) -> bool:

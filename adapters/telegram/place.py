@@ -7,6 +7,9 @@ from bridge.ids import Place
 
 SCHEME = "telegram"
 
+_SUPERGROUPS = -1_000_000_000_000
+"""The ids of supergroups and channels are below it."""
+
 _PLACE = re.compile(rf"{SCHEME}:(?P<chat>-?[0-9]{{1,19}})(?:/(?:(?P<thread>[0-9]{{1,19}})|(?P<general>general)))?\Z")
 _PERSON = re.compile(rf"{SCHEME}:(?P<user>[0-9]{{1,19}})\Z")
 _SUPERGROUP = "-100"
@@ -39,6 +42,17 @@ def spot(place: str) -> Spot | None:
     return Spot(int(found["chat"]), int(thread) if thread else None, general=bool(found["general"]))
 
 
+def chats_of(old: Place, new: Place) -> tuple[int, int]:
+    """The chats of two places; the same number twice where not both are Telegram's."""
+    one, other = spot(old), spot(new)
+    return (one.chat, other.chat) if one is not None and other is not None else (0, 0)
+
+
+def is_basic(chat: int) -> bool:
+    """Whether it may be a group that becomes a supergroup, with another id then."""
+    return _SUPERGROUPS < chat < 0
+
+
 def person_id(user: int) -> str:
     return f"{SCHEME}:{user}"
 
@@ -59,6 +73,11 @@ def link(written: str) -> str | None:
     if found is None or not found["chat"].startswith(_SUPERGROUP):
         return None
     return f"https://t.me/c/{found['chat'].removeprefix(_SUPERGROUP)}/{found['message']}"
+
+
+def topic_link(where: Spot) -> str | None:
+    """The same of a topic, which has the id of the message that it began with."""
+    return link(receipt(where.chat, where.thread)) if where.thread is not None else None
 
 
 def message_of(written: str, chat: int) -> int | None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from telegram import BotCommand
@@ -13,11 +13,10 @@ from adapters.telegram.handling import Handling
 from adapters.telegram.health import Health
 from adapters.telegram.incoming import Reader
 from adapters.telegram.limiter import seconds_of
-from adapters.telegram.sender import Sender
 from adapters.telegram.wire import Bot, Wire
 from bridge.backoff import FullJitter
 from bridge.errors import Refused
-from bridge.ports.chat import Intake, Later, MenuLine
+from bridge.ports.chat import Later, MenuLine
 from bridge.ports.clock import Clock, Randomness
 
 _LOG = logging.getLogger(__name__)
@@ -44,8 +43,7 @@ class Poller:
         source: Source,
         wire: Wire,
         bot: Bot,
-        sender: Sender,
-        intake: Intake,
+        handling: Callable[[Reader, FullJitter, asyncio.TaskGroup], Handling],
         clock: Clock,
         randomness: Randomness,
         health: Health,
@@ -54,8 +52,7 @@ class Poller:
         self._source = source
         self._wire = wire
         self._bot = bot
-        self._sender = sender
-        self._intake = intake
+        self._new_handling = handling
         self._clock = clock
         self._health = health
         self._commands = commands
@@ -85,7 +82,7 @@ class Poller:
         reader = self._reader or await self._connect()
         handling = self._handling
         if handling is None:
-            handling = Handling(reader, self._sender, self._intake, self._clock, self._jitter, self._health, tasks)
+            handling = self._new_handling(reader, self._jitter, tasks)
             self._last = await handling.recover()
             self._handling = handling
         await self._source.round(handling, self._last)

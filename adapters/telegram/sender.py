@@ -10,7 +10,7 @@ from adapters.telegram.keyboard import keyboard
 from adapters.telegram.place import Spot, message_of, receipt
 from adapters.telegram.text import visible
 from adapters.telegram.wire import Bot
-from bridge.ports.chat import NotDelivered
+from bridge.ports.chat import Gone, NotDelivered
 from bridge.post import Post, PostKind
 
 _LOG = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class Sender:
         landed = message.message_thread_id if message.is_topic_message else None
         if landed != spot.thread:
             await self._take_back(message)
-            raise NotDelivered("Telegram put it outside its topic, which may have been deleted")
+            raise Gone("Telegram put it outside its topic, which may have been deleted")
         return receipt(spot.chat, message.message_id)
 
     async def _edit(self, post: Post, spot: Spot, sent: str) -> str:

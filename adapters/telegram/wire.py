@@ -1,5 +1,6 @@
 """The HTTP side of the bot. The token is put into requests below everything that logs or raises."""
 
+import re
 import ssl
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -34,10 +35,15 @@ class Wire:
         return ExtBot(
             token=_STAND_IN,
             base_url=self.config.base_url,
+            base_file_url=re.sub(r"/bot\Z", "/file/bot", self.config.base_url),
             request=self._request(_SENDING_CONNECTIONS),
             get_updates_request=self.polling(),
             rate_limiter=limiter,
         )
+
+    def url(self, method: str) -> str:
+        """Where a method of the bot is asked for."""
+        return f"{self.config.base_url}{_STAND_IN}/{method}"
 
     def polling(self) -> HTTPXRequest:
         """For one poll at a time, apart from the connections for sending, so that neither waits for the other."""

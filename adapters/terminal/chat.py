@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from bridge.ids import Place
 from bridge.markdown import unescaped
-from bridge.ports.chat import Heard, Intake, Person, Pressed
+from bridge.ports.chat import Heard, Intake, Person, Pressed, WithoutTopics
 from bridge.ports.clock import Clock
 from bridge.post import Button, Part, Post, PostKind
 
@@ -22,7 +22,7 @@ _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _TOPICS = ("\x1b[36m", "\x1b[33m", "\x1b[35m", "\x1b[32m", "\x1b[34m")
 
 
-class TerminalChat:
+class TerminalChat(WithoutTopics):
     """Implements `bridge.ports.chat.Chat`. `write` takes whole lines; times count from the making of the chat.
 
     Lines are folded at `columns`, unless that is None. With `colours` topics are told apart at a glance, and what

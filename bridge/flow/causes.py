@@ -61,8 +61,9 @@ async def first_place(work: Work, session: SessionId) -> Place | None:
 
 
 def served(work: Work, places: Iterable[Binding]) -> Place | None:
-    """The first of them that a chat serves."""
-    return next((one.place for one in places if work.means.chat_of(one.place) is not None), None)
+    """The first of them that a chat serves, and that is not gone."""
+    there = (one.place for one in places if one.gone_at is None)
+    return next((place for place in there if work.means.chat_of(place) is not None), None)
 
 
 async def mark_begun(work: Work, turn: Turn) -> None:

@@ -97,7 +97,7 @@ async def attended_place(work: Work, session: SessionId) -> Place | None:
     """Where somebody can be asked about what comes to a session: the first of its places with an operator."""
     places = await places_of(work, session)
     for binding in places:
-        if (where := work.means.deciding(binding.place)) is not None:
+        if binding.gone_at is None and (where := work.means.deciding(binding.place)) is not None:
             return where
     return served(work, places)
 

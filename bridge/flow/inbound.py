@@ -15,10 +15,11 @@ from bridge.flow.mentions import Mentions
 from bridge.flow.overtaking import overtaken_by
 from bridge.flow.saying import say, tell_missing
 from bridge.flow.showing import show
+from bridge.flow.whereabouts import Whereabouts
 from bridge.flow.work import Work
 from bridge.ids import Place
 from bridge.intake import Note, Update
-from bridge.ports.chat import Heard, Overtakes, Pressed
+from bridge.ports.chat import Happening, Heard, Overtakes, Pressed
 from bridge.post import Mark, PostKind
 
 
@@ -33,6 +34,7 @@ class Inbound:
         handing: Handing,
         mentions: Mentions,
         buttons: Buttons,
+        whereabouts: Whereabouts,
     ) -> None:
         self._ledger = ledger
         self._lanes = lanes
@@ -40,6 +42,7 @@ class Inbound:
         self._handing = handing
         self._mentions = mentions
         self._buttons = buttons
+        self._whereabouts = whereabouts
 
     # Kept before it is acknowledged
 
@@ -100,6 +103,7 @@ class Inbound:
     async def hear(self, heard: Heard) -> None:
         """A command is carried out, what replies to an agent's form is for that, and what begins with another session's
         name is handed to it; everything else is input for the session that is bound to the place."""
+        heard = replace(heard, place=self._ledger.led(heard.place))
         if heard.text.lstrip().startswith("/"):
             await self._command(heard)
             return
@@ -136,7 +140,11 @@ class Inbound:
 
         await self._ledger.do(body)
 
+    async def happened(self, happening: Happening) -> None:
+        await self._whereabouts.happened(happening)
+
     async def press(self, pressed: Pressed) -> str:
+        pressed = replace(pressed, place=self._ledger.led(pressed.place))
         try:
             return await self._buttons.press(pressed)
         except Refused as refused:

@@ -16,7 +16,7 @@ from bridge.regime import Regime
 @dataclass(eq=False)
 class Means:
     """The store, the time, the ids, the wake-ups and the chats. `node` is the name under which this bridge holds
-    leases: its own after a restart, and no other's."""
+    leases: its own after a restart, and no other's. `moves` leads from places that have moved to where they are."""
 
     store: Store
     clock: Clock
@@ -29,6 +29,11 @@ class Means:
     def __post_init__(self) -> None:
         self.ids = Ids(self.clock, self.randomness)
         self._regime: Regime | None = None
+        self.moves: Mapping[Place, Place] = {}
+
+    def led(self, where: Place) -> Place:
+        """Where that place is now, as this bridge last saw it."""
+        return self.moves.get(where, where)
 
     def chat_of(self, where: Place | None) -> Chat | None:
         return self.chats.get(scheme_of(where)) if where is not None else None

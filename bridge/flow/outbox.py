@@ -3,7 +3,8 @@
 At each place posts go by their urgency, and those of one urgency in their order: what has to wait there holds back
 what is behind it. Places do not wait for each other, and where their chat takes only so much they take turns, those
 with what is most urgent first. A post that its chat refuses for good is never sent elsewhere: operators are told of
-it, once a place, and without its text. What a person can make room for is kept until then.
+it, once a place, and without its text. Where the place itself has moved, or its topic is made anew, its posts go there;
+where people must act first they are kept, and operators are told that.
 """
 
 import asyncio
@@ -18,9 +19,10 @@ from bridge.flow.ledger import Ledger
 from bridge.flow.linking import interlink
 from bridge.flow.precedence import Rests, heads
 from bridge.flow.showing import revise, show
+from bridge.flow.whereabouts import Whereabouts
 from bridge.flow.work import Work
-from bridge.ids import Place
-from bridge.ports.chat import Ambiguous, Chat, Held, Later, NotDelivered
+from bridge.ids import Place, PostId
+from bridge.ports.chat import Ambiguous, Blocked, Chat, Gone, Later, Moved, NotDelivered
 from bridge.post import Post, PostKind, PostState, Urgency
 from bridge.trace import StepKind
 
@@ -33,13 +35,15 @@ _REPORT = "undelivered:"
 
 
 class Outbox:
-    def __init__(self, ledger: Ledger, hints: Hints) -> None:
+    def __init__(self, ledger: Ledger, hints: Hints, whereabouts: Whereabouts) -> None:
         self._ledger = ledger
+        self._whereabouts = whereabouts
         self._hints = hints
         self._busy: set[Place] = set()
         self._turns = count(1)
         self._served: dict[Place, int] = {}
         self._rests: defaultdict[str, Rests] = defaultdict(Rests)
+        self._blocked: dict[Place, PostId] = {}
 
     async def run(self, chat: Chat) -> None:
         """Delivers to one chat until it is cancelled. Who is cancelled in the middle of a delivery does not know
@@ -93,12 +97,18 @@ class Outbox:
     async def _deliver(self, chat: Chat, post: Post) -> None:
         try:
             receipt = await chat.deliver(await self._replying(post))
+        except Moved as moved:
+            log.warning("%s goes on as %s: %s", post.place, moved.new, moved.reason)
+            await self._whereabouts.moved(post.place, moved.new)
+        except Gone as gone:
+            await self._gone(chat, post, gone.reason)
         except Later as later:
             self._rests[chat.scheme].rest(post, self._ledger.clock.now(), later.until)
-        except Held as blocked:
+        except Blocked as blocked:
             lost = post.kind in _SHED or self._ledger.clock.now() >= post.created_at + self._life_s
             retry_at = None if lost else blocked.retry_at
-            await self._not_delivered(chat, post, blocked.reason, retry_at, report=True)
+            first = self._blocked.setdefault(post.place, post.id)
+            await self._not_delivered(chat, post, blocked.reason, retry_at, first)
         except NotDelivered as refused:
             shed = post.kind in _SHED and post.attempts >= _SHED_ATTEMPTS
             await self._not_delivered(chat, post, refused.reason, None if shed else refused.retry_at)
@@ -112,12 +122,22 @@ class Outbox:
             await self._not_delivered(chat, post, f"an internal error: {type(defect).__name__}", retry_at)
         else:
             self._served[post.place] = next(self._turns)
-            await self._ledger.surely(lambda work: _delivered(work, chat, post, receipt))
+            first = self._blocked.pop(post.place, post.id)
+            await self._ledger.surely(lambda work: _delivered(work, chat, post, receipt, first))
 
     @property
     def _life_s(self) -> float:
         """For how long what waits for a place that takes nothing is kept."""
         return self._ledger.limits.message_life_s
+
+    async def _gone(self, chat: Chat, post: Post, reason: str) -> None:
+        try:
+            why_not = await self._whereabouts.recreated(chat, post.place, reason)
+        except NotDelivered as later:
+            await self._not_delivered(chat, post, f"{reason}: {later.reason}", later.retry_at)
+        else:
+            if why_not is not None:
+                await self._not_delivered(chat, post, why_not, None)
 
     async def _replying(self, post: Post) -> Post:
         """The post below what it answers, where that was shown at the same place."""
@@ -132,9 +152,10 @@ class Outbox:
         return self._ledger.clock.now() + self._ledger.backoff(post.attempts + 1, cap_s=60)
 
     async def _not_delivered(
-        self, chat: Chat, post: Post, reason: str, retry_at: float | None, *, report: bool = False
+        self, chat: Chat, post: Post, reason: str, retry_at: float | None, blocked: PostId | None = None
     ) -> None:
-        """Puts a post off until `retry_at`, or gives it up where that is None."""
+        """Puts a post off until `retry_at`, or gives it up where that is None. `blocked` is the first post of those for
+        which the place was not free."""
 
         async def body(work: Work) -> None:
             newest = await work.post(post.key) or post
@@ -144,8 +165,8 @@ class Outbox:
             else:
                 work.put(replace(newest, due_at=retry_at, attempts=post.attempts + 1, error=reason))
                 work.then(lambda: work.wake.at(retry_at))
-                if report:
-                    await _report(work, chat, newest, wording.waiting_post(newest.place, reason))
+                if blocked is not None:
+                    await _report(work, chat, newest, wording.waiting_post(newest.place, reason), blocked)
             await _traced(work, newest, error=reason, given_up=retry_at is None)
 
         await self._ledger.surely(body)
@@ -153,31 +174,33 @@ class Outbox:
             log.warning("%s: a post could not be delivered and is given up: %s", post.place, reason)
 
 
-async def _delivered(work: Work, chat: Chat, post: Post, receipt: str) -> None:
-    """A post that was revised while it was under way stays pending, to be edited."""
+async def _delivered(work: Work, chat: Chat, post: Post, receipt: str, blocked: PostId) -> None:
+    """A post that was revised while it was under way stays pending, to be edited. `blocked` is the one that waited for
+    its place first, if any did."""
     newest = await work.post(post.key) or post
     unchanged = (newest.part, newest.buttons) == (post.part, post.buttons)
     state = PostState.SENT if unchanged else PostState.PENDING
     work.put(replace(newest, state=state, receipt=receipt, attempts=0, error=None))
-    if post.attempts:
+    if post.attempts or blocked != post.id:
         for where in chat.reports():
-            await revise(work, _report_key(post.place, where), wording.shown_again(post.place))
+            await revise(work, _report_key(post.place, where, blocked), wording.shown_again(post.place))
     await _traced(work, newest, receipt=receipt, edited=post.receipt is not None)
     if post.kind is PostKind.HANDOFF and post.receipt is None:
         await interlink(work, post.key)
 
 
-async def _report(work: Work, chat: Chat, post: Post, text: str) -> None:
+async def _report(work: Work, chat: Chat, post: Post, text: str, waiting: PostId | None = None) -> None:
     """Progress may be lost, an edit changes what people have seen, and a report is not reported itself."""
     if post.kind is PostKind.PROGRESS or post.receipt is not None or post.key.startswith(_REPORT):
         return
     for where in chat.reports():
         if where != post.place:
-            await show(work, _report_key(post.place, where), where, PostKind.NOTICE, text)
+            await show(work, _report_key(post.place, where, waiting), where, PostKind.NOTICE, text)
 
 
-def _report_key(place: Place, where: Place) -> str:
-    return f"{_REPORT}{place}:{where}"
+def _report_key(place: Place, where: Place, waiting: PostId | None) -> str:
+    """Of what is given up at a place there is one, and one each time that something begins to wait there."""
+    return f"{_REPORT}{place}:{where}" + (f":{waiting}" if waiting else "")
 
 
 async def _traced(work: Work, post: Post, **detail: str | bool) -> None:

@@ -79,7 +79,7 @@ class Questions:
     def at(self, place: Place) -> str:
         """What is asked at a place for the longest time. Raises `Refused`."""
         for ident, entry in self._open.items():
-            if entry.place == place and not entry.chosen.done():
+            if entry.place is not None and self._ledger.led(entry.place) == place and not entry.chosen.done():
                 return ident
         raise Refused(Code.INVALID_REQUEST, "no agent asks anything here now", remedy="There is nothing to do.")
 

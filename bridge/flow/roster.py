@@ -69,6 +69,8 @@ class Roster:
 
     async def _declare_places(self, work: Work, places: Mapping[Place, SessionId]) -> None:
         bound = {one.place: one for one in await work.store.bindings()}
+        # What the file names by its own name now is not led there by an older one.
+        places = {**{work.means.led(place): ident for place, ident in places.items()}, **_as_they_are(work, places)}
         for place, ident in places.items():
             _bind(work, bound.get(place), place, ident, Source.FILE)
         for binding in bound.values():
@@ -128,7 +130,7 @@ class Roster:
         if new.creation is not None and await self._made_by(work, new.creation) is not None:
             raise other_body(new.creation)
         if new.place is not None:
-            _bindable(await work.store.binding(new.place), Source.RUNTIME)
+            _bindable(await work.store.binding(work.means.led(new.place)), Source.RUNTIME)
 
     async def made(self, work: Work, creation: Creation | None) -> SessionId | None:
         """The session that was made under that key. Raises `invalid_request` where it was another one that was asked
@@ -154,7 +156,8 @@ class Roster:
             work.put_regime(await work.regime())
         work.put(self._current.frozen(new.made(work.now, caps_of(work.limits)), new.options))
         if new.place is not None:
-            _bind(work, await work.store.binding(new.place), new.place, new.id, Source.RUNTIME)
+            place = work.means.led(new.place)
+            _bind(work, await work.store.binding(place), place, new.id, Source.RUNTIME)
 
     async def bind(self, place: Place, session: SessionId) -> None:
         """Raises `not_permitted` for a place that the operator's file binds to another session, and for a child."""
@@ -180,6 +183,10 @@ def other_body(creation: Creation) -> Refused:
     )
 
 
+def _as_they_are(work: Work, places: Mapping[Place, SessionId]) -> Mapping[Place, SessionId]:
+    return {place: ident for place, ident in places.items() if work.means.led(place) == place}
+
+
 def _hours(habits: Habits) -> tuple[object, ...]:
     return habits.quiet, habits.timezone
 
@@ -190,7 +197,7 @@ def _bind(work: Work, known: Binding | None, place: Place, session: SessionId, s
         return
     _bindable(known, source)
     base = known or Binding(place, None, source, work.now)
-    work.put(replace(base, session=session, source=source, bound_at=work.now))
+    work.put(replace(base, session=session, source=source, bound_at=work.now, gone_at=None))
 
 
 def _bindable(known: Binding | None, source: Source) -> None:

@@ -17,7 +17,7 @@ from bridge.message import Attachment, Intent, Message, Origin, Piece
 from bridge.ports.chat import Heard
 from bridge.ports.store import Key
 from bridge.post import Mark, PostKind
-from bridge.session import Binding, Session, Source
+from bridge.session import Binding, Session, Source, Topic
 from bridge.trace import StepKind
 
 INPUT_CHARS = 200_000
@@ -32,6 +32,8 @@ async def say(work: Work, heard: Heard, lanes: Dispatch) -> None:
         if not heard.silent and heard.person.operator:
             await _offer(work, heard, binding)
         return
+    if binding is not None:
+        _note_topic(work, heard, binding)
     heard = await _what_is_new(work, heard, session)
     if not heard.pieces:
         return
@@ -142,6 +144,13 @@ async def _what_is_new(work: Work, heard: Heard, session: Session) -> Heard:
 
 def _pieces_of(heard: Heard) -> tuple[Piece, ...]:
     return heard.pieces or (Piece(heard.key, len(heard.text), len(heard.attachments)),)
+
+
+def _note_topic(work: Work, heard: Heard, binding: Binding) -> None:
+    """Whatever was thought of a place, it is there where somebody speaks; and a topic tells what it is called."""
+    topic = binding.topic or (Topic(heard.title) if heard.title else None)
+    if (topic, None) != (binding.topic, binding.gone_at):
+        work.put(replace(binding, topic=topic, gone_at=None))
 
 
 async def _offer(work: Work, heard: Heard, binding: Binding | None) -> None:

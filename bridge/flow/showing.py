@@ -36,6 +36,7 @@ async def show(
     chat = work.means.chat_of(place)
     if chat is None or place is None:
         return
+    place = work.means.led(place)
     parts = chat.compose(text, rich=rich)
     idents = [PostId(work.new_id()) for _ in parts]  # in a row, so that no other text comes between the parts
     for number, part in enumerate(parts, 1):

@@ -14,6 +14,7 @@ from bridge.gateway import Gateway
 from bridge.grant import Grant
 from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
 from bridge.message import Intent, Message, State, in_line
+from bridge.move import Move
 from bridge.ports.store import Change, Check, Entity, Key
 from bridge.ports.wake import Wake
 from bridge.post import Post
@@ -45,6 +46,7 @@ class Work:
         self._steps: list[Step] = []
         self._acts: list[Act] = []
         self._unbound: list[Place] = []
+        self._moved: list[Move] = []
         self._guards: dict[object, Entity] = {}
 
     def new_id(self) -> str:
@@ -68,6 +70,7 @@ class Work:
             steps=tuple(self._steps),
             acts=tuple(self._acts),
             unbound=tuple(self._unbound),
+            moved=tuple(self._moved),
         )
 
     # What the change holds
@@ -105,6 +108,9 @@ class Work:
 
     def unbind(self, place: Place) -> None:
         self._unbound.append(place)
+
+    def move(self, move: Move) -> None:
+        self._moved.append(move)
 
     def step(self, kind: StepKind, message: Message, session: SessionId | None = None, **detail: object) -> None:
         """Traces a step of a message; details that are None are left out."""

@@ -83,6 +83,10 @@ class NotDelivered(Exception):
         self.retry_at = retry_at
 
 
+class Gone(NotDelivered):
+    """The place is no more, for its topic was deleted."""
+
+
 class Later(NotDelivered):
     """The chat takes nothing of that urgency at that place before `until`. It was not even tried: that costs the post
     nothing, and needs no storing, since the chat knows it after a restart too."""
@@ -92,15 +96,51 @@ class Later(NotDelivered):
         self.until = until
 
 
-class Held(NotDelivered):
-    """It cannot be shown there before people have done what the reason says. It is kept, and tried again at times."""
+class Blocked(NotDelivered):
+    """The place takes nothing until a person has done something about it. What is for it is kept, and tried again by
+    and by; operators are told."""
 
     def __init__(self, reason: str, *, retry_at: float) -> None:
         super().__init__(reason, retry_at=retry_at)
 
 
+class Moved(NotDelivered):
+    """The place goes on as `new`, by the chat's own word."""
+
+    def __init__(self, reason: str, new: Place) -> None:
+        super().__init__(reason)
+        self.new = new
+
+
 class Ambiguous(Exception):
     """A post may or may not have reached its place: trying again may show it twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """People have given a topic another name. `person` is None where it is not known who."""
+
+    place: Place
+    name: str
+    person: Person | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reopened:
+    """Something can be shown at that place again."""
+
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """The place `old` goes on as `new`, by the chat's own word."""
+
+    old: Place
+    new: Place
+
+
+Happening = Renamed | Reopened | Migrated
 
 
 class Chat(Protocol):
@@ -142,6 +182,56 @@ class Chat(Protocol):
         """
         ...
 
+    # Topics. What cannot be done is `NotDelivered`, with `retry_at` where it can be done later.
+
+    def topic_link(self, place: Place) -> str | None:
+        """An address by which people get to that topic, where there is one."""
+        ...
+
+    async def forums(self) -> Sequence[Place]:
+        """The chats that have topics and in which the bridge may speak, each by a place of its."""
+        ...
+
+    async def open_topic(self, near: Place, name: str) -> Place:
+        """Makes a topic in the chat of the place `near`."""
+        ...
+
+    async def rename_topic(self, place: Place, name: str) -> None: ...
+
+    async def close_topic(self, place: Place) -> None: ...
+
+    async def reopen_topic(self, place: Place) -> None: ...
+
+    async def delete_topic(self, place: Place) -> None: ...
+
+
+class WithoutTopics:
+    """The topics of a chat that has none."""
+
+    def topic_link(self, place: Place) -> str | None:
+        return None
+
+    async def forums(self) -> Sequence[Place]:
+        return ()
+
+    async def open_topic(self, near: Place, name: str) -> Place:
+        raise NotDelivered(_NO_TOPICS)
+
+    async def rename_topic(self, place: Place, name: str) -> None:
+        raise NotDelivered(_NO_TOPICS)
+
+    async def close_topic(self, place: Place) -> None:
+        raise NotDelivered(_NO_TOPICS)
+
+    async def reopen_topic(self, place: Place) -> None:
+        raise NotDelivered(_NO_TOPICS)
+
+    async def delete_topic(self, place: Place) -> None:
+        raise NotDelivered(_NO_TOPICS)
+
+
+_NO_TOPICS = "this chat has no topics"
+
 
 class Intake(Protocol):
     """Where a chat adapter hands in what it got. `bridge.flow.inbound` implements it.
@@ -176,6 +266,10 @@ class Intake(Protocol):
 
     async def press(self, pressed: Pressed) -> str:
         """Acts on a button. Returns the short text for the person who pressed it."""
+        ...
+
+    async def happened(self, happening: Happening) -> None:
+        """Takes note of what people, or the chat itself, have done to a place. The same again changes nothing."""
         ...
 
     async def done(self, source: str, number: int, error: str | None = None) -> None:

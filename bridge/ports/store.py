@@ -19,6 +19,7 @@ from bridge.grant import Grant, GrantId
 from bridge.ids import ConversationId, MessageId, Place, SessionId, TurnId
 from bridge.intake import Note, Update
 from bridge.message import Intent, Message, Origin
+from bridge.move import Move
 from bridge.post import Post
 from bridge.regime import Regime
 from bridge.request import Request
@@ -97,6 +98,12 @@ class Change(NamedTuple):
     from what is stored: a store need not look at the rest. `unchanged` are entities that must still
     have their version. A key that exists already, a second live turn of one session, a second open approval about
     the same, a second token of a session under one name that holds, a failed check: all are a `Conflict`.
+
+    `moved` comes last, one after the other: whatever is kept at the old place is at the new one then, a version on,
+    posts as `Post.moved` says. A binding of the old place becomes that of the new one, unless that has a session
+    already. The move is remembered, earlier ones to the old place lead to the new one, and the new place itself has not
+    moved any more. A place that has moved elsewhere already is a `Conflict`; the same move again takes along what is
+    still there.
     """
 
     puts: Sequence[Entity] = ()
@@ -107,10 +114,11 @@ class Change(NamedTuple):
     steps: Sequence[Step] = ()
     acts: Sequence[Act] = ()
     unbound: Sequence[Place] = ()
+    moved: Sequence[Move] = ()
 
     @property
     def empty(self) -> bool:
-        return not (self.puts or self.keys or self.verdicts or self.steps or self.acts or self.unbound)
+        return not (self.puts or self.keys or self.verdicts or self.steps or self.acts or self.unbound or self.moved)
 
     @property
     def admits(self) -> bool:
@@ -197,6 +205,10 @@ class Store(Protocol):
 
     async def places(self, session: SessionId) -> list[Binding]:
         """The places bound to it, the oldest first."""
+        ...
+
+    async def moves(self) -> list[Move]:
+        """Where each place that has moved is now, by the old one."""
         ...
 
     async def parties(self, sender: SessionId, recipient: SessionId | None, day: int) -> Parties:

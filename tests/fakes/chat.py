@@ -11,7 +11,8 @@ from bridge.post import Part, Post
 class FakeChat:
     """`bridge.ports.chat.Chat` of the scheme `room`. `guests` are the people who may talk, `open` whether an
     operator attends, `linked` whether its messages have addresses, and `streams` whether it shows text that grows.
-    `fault` is asked before each delivery and may raise. A delivery to a place in `held` waits for its event."""
+    `fault` is asked before each delivery and may raise. A delivery to a place in `held` waits for its event.
+    `topics` are those that the bridge has made, by place, and `refuses` may raise for what it would do to one."""
 
     def __init__(self, scheme: str = "room") -> None:
         self._scheme = scheme
@@ -26,6 +27,11 @@ class FakeChat:
         self.glimpses: list[tuple[Place, str]] = []
         self.held: dict[str, asyncio.Event] = {}
         self.fault: Callable[[Post], Exception | None] = lambda post: None
+        self.topics: dict[Place, str] = {}
+        self.closed: set[Place] = set()
+        self.renamed: list[tuple[Place, str]] = []
+        self.chats: list[Place] = []
+        self.refuses: Callable[[str], Exception | None] = lambda deed: None
 
     @property
     def scheme(self) -> str:
@@ -66,6 +72,38 @@ class FakeChat:
             self.deliveries.append(post)
             self._changed.notify_all()
         return receipt
+
+    def topic_link(self, place: Place) -> str | None:
+        return f"https://room.example/{place.partition(':')[2]}"
+
+    async def forums(self) -> Sequence[Place]:
+        return self.chats
+
+    async def open_topic(self, near: Place, name: str) -> Place:
+        self._may("open")
+        made = Place(f"{self._scheme}:topic-{len(self.topics) + 1}")
+        self.topics[made] = name
+        return made
+
+    async def rename_topic(self, place: Place, name: str) -> None:
+        self._may("rename")
+        self.renamed.append((place, name))
+
+    async def close_topic(self, place: Place) -> None:
+        self._may("close")
+        self.closed.add(place)
+
+    async def reopen_topic(self, place: Place) -> None:
+        self._may("reopen")
+        self.closed.discard(place)
+
+    async def delete_topic(self, place: Place) -> None:
+        self._may("delete")
+        del self.topics[place]
+
+    def _may(self, deed: str) -> None:
+        if error := self.refuses(deed):
+            raise error
 
     async def seen(self, place: str, part: str, timeout_s: float = 5) -> Post:
         """Waits until a post at `place` shows `part`."""

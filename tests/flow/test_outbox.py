@@ -5,7 +5,7 @@ import asyncio
 from bridge.flow import showing
 from bridge.ids import Place
 from bridge.limits import Limits
-from bridge.ports.chat import Ambiguous, Held, Later, NotDelivered
+from bridge.ports.chat import Ambiguous, Blocked, Later, NotDelivered
 from bridge.ports.runtime import Prompt, Result, Text
 from bridge.post import Post, PostKind, PostState
 from tests.fakes.runtime import FakeAgent
@@ -296,7 +296,7 @@ async def test_a_place_that_takes_nothing_is_told_once_and_what_is_for_it_comes_
     async with stage(session("career")) as on:
 
         def kicked(post: Post) -> Exception | None:
-            return Held("the bot was kicked", retry_at=on.clock.now() + 60) if post.place == CAREER else None
+            return Blocked("the bot was kicked", retry_at=on.clock.now() + 60) if post.place == CAREER else None
 
         on.chat.fault = kicked
         for text in ("one", "two"):
@@ -316,7 +316,7 @@ async def test_a_place_that_takes_nothing_is_told_once_and_what_is_for_it_comes_
 
 async def test_what_nobody_makes_room_for_is_given_up_in_the_end() -> None:
     async with stage(session("career"), limits=Limits(message_life_s=3_600)) as on:
-        on.chat.fault = lambda post: Held("kicked", retry_at=on.clock.now() + 900) if post.place == CAREER else None
+        on.chat.fault = lambda post: Blocked("kicked", retry_at=on.clock.now() + 900) if post.place == CAREER else None
         await show(on, "one", "one", kind=PostKind.FINAL)
         await on.clock.advance(3_000)
         assert [post.key for post in await on.store.pending_posts("room")] == ["one"]

@@ -12,7 +12,9 @@ from adapters.telegram.sole import Claim
 from bridge.errors import Code, Refused
 from bridge.flow.overtaking import overtaken_by
 from bridge.ids import Place, PostId
-from bridge.ports.chat import Heard, MenuLine, Overtakes, Pressed
+from bridge.move import Move
+from bridge.ports.chat import Happening, Heard, MenuLine, Overtakes, Pressed
+from bridge.ports.files import Files
 from bridge.post import Button, Post, PostKind
 from tests.fakes.bot_api import BotApi
 
@@ -74,7 +76,9 @@ class RememberingIntake:
         self.finished: dict[int, str | None] = {}
         self.heard: list[Heard] = []
         self.edited: list[Heard] = []
+        self.held_up: list[Heard] = []
         self.pressed: list[Pressed] = []
+        self.happenings: list[Happening] = []
         self.places: dict[str, Place] = {}
         self.notes: dict[str, str] = {}
         self.answer = "Done"
@@ -109,6 +113,8 @@ class RememberingIntake:
             error, self.dies = self.dies, None
             raise error
         if heard.place in self.slow:
+            self.held_up.append(heard)
+            self._pulse()
             await self.slow[heard.place].wait()
         if heard.key not in [known.key for known in self.heard]:
             self.heard.append(heard)
@@ -125,6 +131,11 @@ class RememberingIntake:
         self.pressed.append(pressed)
         self._pulse()
         return self.answer
+
+    async def happened(self, happening: Happening) -> None:
+        self._store()
+        self.happenings.append(happening)
+        self._pulse()
 
     async def done(self, source: str, number: int, error: str | None = None) -> None:
         self._store()
@@ -192,6 +203,8 @@ def chat_for(
     chats: frozenset[int] = frozenset({FORUM}),
     token: str | None = None,
     claim: Claim = nullcontext,
+    files: Files | None = None,
+    moves: Sequence[Move] = (),
 ) -> TelegramChat:
     """Where the API has something that stands in for the public address of the bridge, updates are pushed."""
     config = TelegramConfig(
@@ -202,7 +215,7 @@ def chat_for(
         chats=chats,
         webhook=webhook_of(api),
     )
-    return TelegramChat(config, clock, Halfway(), claim=claim, rates=rates, patience=patience)
+    return TelegramChat(config, clock, Halfway(), claim=claim, rates=rates, patience=patience, files=files, moves=moves)
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ import pytest
 
 from adapters.telegram.budget import Rate, Rates
 from bridge.ids import Place
-from bridge.ports.chat import Ambiguous, Chat, Held, Later, NotDelivered
+from bridge.ports.chat import Ambiguous, Blocked, Chat, Later, NotDelivered
 from bridge.post import Button, PostKind
 from tests.adapters.telegram.stage import (
     CAREER,
@@ -134,15 +134,6 @@ async def test_a_deleted_topic_is_reported_and_nothing_goes_elsewhere(
     assert not api.history
 
 
-async def test_a_closed_topic_is_reported(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
-    api.close_topic(FORUM, DESK)
-    async with running(chat_for(api, clock), intake) as chat:
-        await api.until(lambda: api.updates.polling)
-        error = await refused(chat)
-    assert "reopen the topic" in error.reason
-    assert error.retry_at is None
-
-
 async def test_what_telegram_put_outside_its_topic_is_taken_back(
     api: BotApi, clock: FlyingClock, intake: RememberingIntake
 ) -> None:
@@ -173,7 +164,7 @@ async def test_a_removed_bot_is_reported(api: BotApi, clock: FlyingClock, intake
         await api.until(lambda: api.updates.polling)
         error = await refused(chat)
     assert "kicked" in error.reason
-    assert isinstance(error, Held)
+    assert isinstance(error, Blocked)
 
 
 async def test_an_unknown_chat_is_reported(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
@@ -181,19 +172,6 @@ async def test_an_unknown_chat_is_reported(api: BotApi, clock: FlyingClock, inta
         await api.until(lambda: api.updates.polling)
         error = await refused(chat, place=Place("telegram:-77"))
     assert "check the chat's id" in error.reason
-
-
-async def test_a_group_that_became_a_supergroup_is_reported_with_its_new_id(
-    api: BotApi, clock: FlyingClock, intake: RememberingIntake
-) -> None:
-    api.group(-55)
-    api.migrate(-55, to=-100055)
-    async with running(chat_for(api, clock, chats=frozenset({-55, -100055})), intake) as chat:
-        await api.until(lambda: api.updates.polling)
-        error = await refused(chat, place=Place("telegram:-55"))
-    assert "-100055" in error.reason
-    assert error.retry_at is None
-    assert not api.sent(-100055)
 
 
 @pytest.mark.filterwarnings("ignore::telegram.warnings.PTBDeprecationWarning")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from adapters.terminal.chat import TerminalChat
 from bridge.ids import Place, PostId
-from bridge.ports.chat import Heard, Overtakes, Pressed
+from bridge.ports.chat import Happening, Heard, Overtakes, Pressed
 from bridge.post import Button, Post, PostKind
 from tests.fakes.clock import ManualClock
 
@@ -32,6 +32,9 @@ class Intake:
         return []
 
     async def done(self, source: str, number: int, error: str | None = None) -> None:
+        pass
+
+    async def happened(self, happening: Happening) -> None:
         pass
 
     async def recall(self, source: str) -> Mapping[str, str]:

@@ -1,0 +1,146 @@
+"""Topics as Telegram has them: made, renamed, closed, opened and deleted, and what is done where one is lost."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter, TelegramError
+
+from adapters.telegram.limiter import seconds_of
+from adapters.telegram.lost import TopicClosed, is_gone
+from adapters.telegram.place import Spot
+from adapters.telegram.sender import Sender
+from adapters.telegram.wire import Bot, never_left
+from bridge.ports.chat import Blocked, Gone, NotDelivered
+from bridge.ports.clock import Clock
+from bridge.post import Post, Urgency
+
+_T = TypeVar("_T")
+
+_LOG = logging.getLogger(__name__)
+
+_BLOCKED_S = 600
+"""How long what people must set right is left alone before it is tried again, where nothing tells that it is."""
+_SOON_S = 5
+_MAX_NAME = 128
+_RIGHTS = ("not enough rights", "chat_admin_required", "need administrator rights", "can_manage_topics")
+_GIVE_RIGHTS = "the bot may not manage topics: make it an administrator with the right to manage topics"
+
+
+class Topics:
+    def __init__(self, bot: Bot, sender: Sender, clock: Clock) -> None:
+        self._bot = bot
+        self._sender = sender
+        self._clock = clock
+
+    async def deliver(self, post: Post, spot: Spot) -> str:
+        """As `bridge.ports.chat.Chat.deliver`. A closed topic is opened again where the bot may."""
+        try:
+            return await self._sender.deliver(post, spot)
+        except Gone as gone:
+            if await self._switched_off(spot):
+                off = "topics are switched off there: switch them on again, or bind its session elsewhere"
+                raise self._blocked(off) from gone
+            raise
+        except TopicClosed:
+            try:
+                await self.reopen(spot)
+            except NotDelivered as refused:
+                if refused.retry_at is not None:
+                    raise
+                raise self._blocked(f"the topic is closed: open it again ({refused.reason})") from refused
+        try:
+            return await self._sender.deliver(post, spot)
+        except TopicClosed as closed:
+            raise self._blocked("the topic is closed: open it again") from closed
+
+    async def is_forum(self, chat: int) -> bool:
+        """Raises `NotDelivered`."""
+        found = await self._ask(lambda: self._bot.get_chat(chat))
+        return bool(found.is_forum)
+
+    async def open(self, chat: int, name: str) -> Spot:
+        """Raises `NotDelivered`; without `retry_at` also where it is not known whether Telegram has made one."""
+        made = await self._ask(
+            lambda: self._bot.create_forum_topic(chat, _named(name), rate_limit_args=Urgency.REPLY), once=True
+        )
+        return Spot(chat, made.message_thread_id)
+
+    async def rename(self, spot: Spot, name: str) -> None:
+        thread = _thread(spot)
+        await self._do(
+            lambda: self._bot.edit_forum_topic(spot.chat, thread, name=_named(name), rate_limit_args=Urgency.PROGRESS)
+        )
+
+    async def close(self, spot: Spot) -> None:
+        thread = _thread(spot, groups_only=True)
+        await self._do(lambda: self._bot.close_forum_topic(spot.chat, thread, rate_limit_args=Urgency.REPLY))
+
+    async def reopen(self, spot: Spot) -> None:
+        thread = _thread(spot, groups_only=True)
+        await self._do(lambda: self._bot.reopen_forum_topic(spot.chat, thread, rate_limit_args=Urgency.REPLY))
+
+    async def delete(self, spot: Spot) -> None:
+        thread = _thread(spot)
+        await self._do(lambda: self._bot.delete_forum_topic(spot.chat, thread, rate_limit_args=Urgency.REPLY))
+
+    async def _switched_off(self, spot: Spot) -> bool:
+        """Whether the topic may be there still, though no topic of its chat can be reached now."""
+        try:
+            if spot.chat < 0:
+                return not await self.is_forum(spot.chat)
+            return (await self._bot.get_me()).has_topics_enabled is False
+        except (NotDelivered, TelegramError) as error:
+            _LOG.info("It is not known whether chat %s has topics: %s", spot.chat, error)
+            return False
+
+    def _blocked(self, reason: str) -> Blocked:
+        return Blocked(reason, retry_at=self._clock.now() + _BLOCKED_S)
+
+    async def _do(self, request: Callable[[], Awaitable[bool]]) -> None:
+        """What is so already counts as done."""
+        try:
+            await self._ask(request)
+        except NotDelivered as refused:
+            if "topic_not_modified" not in refused.reason.lower():
+                raise
+
+    async def _ask(self, request: Callable[[], Awaitable[_T]], *, once: bool = False) -> _T:
+        """`once` says that the request must not be made twice."""
+        try:
+            return await request()
+        except TelegramError as error:
+            raise self._failure(error, once=once) from error
+
+    def _failure(self, error: TelegramError, *, once: bool) -> NotDelivered:
+        now = self._clock.now()
+        said = error.message.lower()
+        match error:
+            case RetryAfter():
+                return NotDelivered(error.message, retry_at=now + seconds_of(error))
+            case ChatMigrated():
+                return NotDelivered("the group is a supergroup now", retry_at=now)
+            case BadRequest() if is_gone(error):
+                return Gone(f"the topic was deleted ({error.message})")
+            case BadRequest() | Forbidden() if any(right in said for right in _RIGHTS):
+                return NotDelivered(_GIVE_RIGHTS)
+            case BadRequest() if "not a forum" in said:
+                return NotDelivered("that chat has no topics: switch them on in its settings")
+            case BadRequest() | Forbidden():
+                return NotDelivered(f"Telegram refuses it: {error.message}")
+            case NetworkError() if once and not never_left(error):
+                return NotDelivered(f"it is not known whether Telegram has done it: {error.message}")
+            case _:
+                return NotDelivered(f"Telegram cannot be reached: {error.message}", retry_at=now + _SOON_S)
+
+
+def _named(name: str) -> str:
+    return " ".join(name.split())[:_MAX_NAME]
+
+
+def _thread(spot: Spot, *, groups_only: bool = False) -> int:
+    if spot.thread is None:
+        raise NotDelivered("this is no topic of its own")
+    if groups_only and spot.chat > 0:
+        raise NotDelivered("topics of private chats cannot be closed or opened")
+    return spot.thread
