@@ -64,8 +64,8 @@ class Poller:
 
     async def run(self) -> None:
         """Until it is cancelled. Whatever goes wrong is said by the health and tried again."""
-        try:
-            async with asyncio.TaskGroup() as tasks:
+        async with asyncio.TaskGroup() as tasks:
+            try:
                 while True:
                     async for attempt in AsyncRetrying(
                         retry=retry_if_exception_type(Exception),
@@ -75,8 +75,8 @@ class Poller:
                     ):
                         with attempt:
                             await self._round(tasks)
-        finally:
-            await self._source.aclose()
+            finally:
+                await self._source.aclose()
 
     async def _round(self, tasks: asyncio.TaskGroup) -> None:
         reader = self._reader or await self._connect()
