@@ -13,6 +13,7 @@ from adapters.telegram.health import Health
 from adapters.telegram.incoming import Reader
 from adapters.telegram.limiter import ChatLimiter
 from adapters.telegram.marks import Marks
+from adapters.telegram.menus import Menus
 from adapters.telegram.poller import Poller, Source
 from adapters.telegram.polling import Polling
 from adapters.telegram.sender import Sender
@@ -52,14 +53,19 @@ class Connection:
         self.topics = Topics(self._bot, self.sender, clock)
         self._fetching = Fetching(self._bot, files, clock, randomness)
         self.glimpses = Glimpses(self._bot)
+        self._menus: Menus | None = None
 
     def narrow(self, config: TelegramConfig) -> None:
         self._wire.config = config
+        if self._menus is not None:
+            self._menus.changed.set()
 
     async def poll(self, intake: Intake, health: Health, commands: Mapping[str, MenuLine]) -> None:
         """Until it is cancelled."""
+        self._menus = menus = Menus(self._bot, lambda: self._wire.config, commands)
 
         def handling(reader: Reader, pauses: FullJitter, tasks: asyncio.TaskGroup) -> Handling:
+            tasks.create_task(menus.run(intake))
             return Handling(
                 reader,
                 self.sender,
@@ -81,7 +87,7 @@ class Connection:
             self._clock,
             self._randomness,
             health,
-            commands,
+            menus,
         ).run()
 
     def _source(self) -> Source:

@@ -1,11 +1,9 @@
 """Hears of updates, whatever goes wrong: with what Telegram has kept meanwhile it goes on by itself."""
 
 import asyncio
-import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Protocol
 
-from telegram import BotCommand
 from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
@@ -13,13 +11,12 @@ from adapters.telegram.handling import Handling
 from adapters.telegram.health import Health
 from adapters.telegram.incoming import Reader
 from adapters.telegram.limiter import seconds_of
+from adapters.telegram.menus import Menus
 from adapters.telegram.wire import Bot, Wire
 from bridge.backoff import FullJitter
 from bridge.errors import Refused
-from bridge.ports.chat import Later, MenuLine
+from bridge.ports.chat import Later
 from bridge.ports.clock import Clock, Randomness
-
-_LOG = logging.getLogger(__name__)
 
 
 class Source(Protocol):
@@ -47,7 +44,7 @@ class Poller:
         clock: Clock,
         randomness: Randomness,
         health: Health,
-        commands: Mapping[str, MenuLine],
+        menus: Menus,
     ) -> None:
         self._source = source
         self._wire = wire
@@ -55,10 +52,11 @@ class Poller:
         self._new_handling = handling
         self._clock = clock
         self._health = health
-        self._commands = commands
+        self._menus = menus
         self._jitter = FullJitter(randomness, first_s=0.5, cap_s=wire.patience.backoff_s)
         self._reader: Reader | None = None
         self._handling: Handling | None = None
+        self._recovered = False
         self._last: int | None = None
         self._conflict_since: float | None = None
 
@@ -82,9 +80,10 @@ class Poller:
         reader = self._reader or await self._connect()
         handling = self._handling
         if handling is None:
-            handling = self._new_handling(reader, self._jitter, tasks)
+            handling = self._handling = self._new_handling(reader, self._jitter, tasks)
+        if not self._recovered:
             self._last = await handling.recover()
-            self._handling = handling
+            self._recovered = True
         await self._source.round(handling, self._last)
         if not handling.stuck:
             self._health.polled(self._clock.now())
@@ -92,12 +91,7 @@ class Poller:
 
     async def _connect(self) -> Reader:
         await self._bot.initialize()
-        if self._commands:
-            commands = [BotCommand(name, line.help) for name, line in self._commands.items()]
-            try:
-                await self._bot.set_my_commands(commands)
-            except (TelegramError, Later) as error:
-                _LOG.warning("The menu of commands was not set: %s", error)
+        self._menus.changed.set()
         self._reader = Reader(lambda: self._wire.config, self._bot.username)
         return self._reader
 

@@ -67,6 +67,14 @@ async def revise(work: Work, key: str, text: str, *, buttons: Sequence[Button] =
     return await _revise(work, key, Part(text), tuple(buttons))
 
 
+async def reshow(work: Work, key: str, text: str, *, buttons: Sequence[Button] = ()) -> bool:
+    """The same with a rich text, of which as much is shown as the post holds."""
+    post = await work.post(key)
+    chat = work.means.chat_of(post.place) if post is not None else None
+    parts = chat.compose(text, rich=True) if chat is not None else ()
+    return bool(parts) and await _revise(work, key, parts[0], tuple(buttons))
+
+
 async def _revise(work: Work, key: str, part: Part, buttons: tuple[Button, ...]) -> bool:
     earlier = await work.post(key)
     if earlier is None:
