@@ -10,6 +10,7 @@ from bridge.flow.attempts import record_attempt
 from bridge.flow.commands.queue import Queue
 from bridge.flow.control import Control
 from bridge.flow.ledger import Ledger
+from bridge.flow.long_answers import LongAnswers
 from bridge.flow.picking import Picking
 from bridge.flow.progress import unfold
 from bridge.flow.proposals import Proposals
@@ -42,6 +43,7 @@ class Buttons:
         self._proposals = proposals
         self._picking = picking
         self._queue = queue
+        self._long_answers = LongAnswers(ledger)
 
     async def press(self, pressed: Pressed) -> str:
         """Returns what to tell the person. Raises `Refused`; that somebody else has tried is in the audit."""
@@ -63,6 +65,9 @@ class Buttons:
 
     async def _press(self, pressed: Pressed, post: Post | None) -> str:
         verb, _, ident = pressed.action.partition(":")
+        if verb in ("rest", "file"):
+            more = self._long_answers.rest if verb == "rest" else self._long_answers.file
+            return await more(pressed, ident)
         if verb in ("tools", "fold"):
             return await self._unfold(pressed.place, TurnId(ident), folded_again=verb == "fold")
         if verb in picking.VERBS:

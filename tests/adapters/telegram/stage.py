@@ -217,6 +217,9 @@ def post(
     buttons: tuple[Button, ...] = (),
     receipt: str | None = None,
     attempts: int = 0,
+    markup: str | None = None,
+    file: str | None = None,
+    reply_to: str | None = None,
     key: str = "k1",
 ) -> Post:
     return Post(
@@ -230,4 +233,7 @@ def post(
         buttons=buttons,
         receipt=receipt,
         attempts=attempts,
+        markup=markup,
+        file=file,
+        reply_to=reply_to,
     )
