@@ -36,7 +36,7 @@ class Menus:
     def __init__(self, bot: Bot, config: Callable[[], TelegramConfig], commands: Mapping[str, MenuLine]) -> None:
         self._bot = bot
         self._config = config
-        self._commands = commands
+        self.commands = commands
         self.changed = asyncio.Event()
         """Is set once Telegram can be reached, and where fewer people are operators from now on."""
 
@@ -74,8 +74,8 @@ class Menus:
     def _wanted(self) -> dict[str, Sequence[BotCommand]]:
         """Of each scope, what it shows. Whoever is in none of them, a stranger in another group, sees nothing."""
         config = self._config()
-        every = [BotCommand(name, line.help[:_MAX_HELP]) for name, line in self._commands.items()]
-        own = [one for one in every if not self._commands[one.command].operators_only]
+        every = [BotCommand(name, line.help[:_MAX_HELP]) for name, line in self.commands.items()]
+        own = [one for one in every if not self.commands[one.command].operators_only]
         wanted: dict[str, Sequence[BotCommand]] = {"default": (), "private": own, "groups": own}
         for operator in sorted(config.operators):
             wanted[f"chat:{operator}"] = every

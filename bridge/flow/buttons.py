@@ -10,6 +10,7 @@ from bridge.flow.attempts import record_attempt
 from bridge.flow.commands.queue import Queue
 from bridge.flow.control import Control
 from bridge.flow.ledger import Ledger
+from bridge.flow.long_answers import LongAnswers
 from bridge.flow.picking import Picking
 from bridge.flow.progress import unfold
 from bridge.flow.proposals import Proposals
@@ -40,6 +41,7 @@ class Buttons:
         self._questions = questions
         self._approvals = approvals
         self._proposals = proposals
+        self._long_answers = LongAnswers(ledger)
         self._picking = picking
         self._queue = queue
 
@@ -65,6 +67,10 @@ class Buttons:
         verb, _, ident = pressed.action.partition(":")
         if verb in ("tools", "fold"):
             return await self._unfold(pressed.place, TurnId(ident), folded_again=verb == "fold")
+        if verb == "rest":
+            return await self._long_answers.rest(pressed, ident)
+        if verb == "file":
+            return await self._long_answers.file(pressed, ident)
         if verb in picking.VERBS:
             return await self._picking.press(pressed, post)
         by = Caller(

@@ -40,7 +40,7 @@ async def test_a_turn_is_one_silent_message_with_a_stop_and_then_a_final_that_is
         await api.until(lambda: bool(api.calls("sendChatAction")))
         await here.on.clock.advance(3)
         live = await api.seen(lambda sent: "Working · 0:03" in sent.text)
-        assert "✓ Bash: git *status* → clean" in live.text
+        assert live.marked("blockquote") == ["✓ Bash: git *status* → clean"]
         assert live.thread == DESK
         assert labels(live) == ["Stop"]
         await here.on.clock.advance(62)
@@ -103,7 +103,7 @@ async def test_a_session_is_picked_and_its_text_written_as_a_reply(api: BotApi, 
         assert await here.on.store.last_update(SCHEME)
 
 
-async def test_a_reply_to_ones_own_message_hands_that_on_and_to_anothers_does_not(
+async def test_a_reply_to_ones_own_message_hands_that_on_and_anothers_only_as_a_quote(
     api: BotApi, clock: FlyingClock
 ) -> None:
     async with office(api, clock) as here:
@@ -118,4 +118,6 @@ async def test_a_reply_to_ones_own_message_hands_that_on_and_to_anothers_does_no
         api.say("/ask career", chat=FORUM, thread=DESK, user=OPERATOR, reply_to=mine)
         await api.seen(lambda sent: sent.text == "career: about is it real?")
         api.say("/ask career", chat=FORUM, thread=DESK, user=OPERATOR, reply_to=theirs)
-        await api.seen(lambda sent: "it takes a text for default/career too" in sent.text)
+        await api.until(lambda: len(here.on.runtime.prompts) == 4)
+        last = here.on.runtime.prompts[-1][1]
+        assert (last.words or "", [one.text for one in last.attachments]) == ("", ["not mine"])
