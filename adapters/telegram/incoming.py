@@ -141,19 +141,19 @@ class Reader:
         return found["command"] + text[found.end() :]
 
 
-def _own_words(message: Message, replied: Message | None) -> str | None:
-    """What the person has written in the message that this one replies to."""
-    if replied is None or passed_on(replied) or replied.from_user is None or message.from_user is None:
-        return None
-    own = replied.sender_chat is None and replied.from_user.id == message.from_user.id
-    return (replied.text or replied.caption) if own else None
-
-
 def _topic_name(message: Message) -> str | None:
     """The name that its topic was made with, where the message tells it."""
     replied = message.reply_to_message
     topic = replied.forum_topic_created if replied is not None else None
     return topic.name if topic is not None else None
+
+
+def _own_words(message: Message, replied: Message | None) -> str | None:
+    """What the person has written in the message that this one replies to."""
+    if replied is None or passed_on(replied) is not None or replied.from_user is None or message.from_user is None:
+        return None
+    own = replied.sender_chat is None and replied.from_user.id == message.from_user.id
+    return (replied.text or replied.caption) if own else None
 
 
 def _spot(message: Message) -> Spot:

@@ -41,9 +41,9 @@ class Buttons:
         self._questions = questions
         self._approvals = approvals
         self._proposals = proposals
-        self._long_answers = LongAnswers(ledger)
         self._picking = picking
         self._queue = queue
+        self._long_answers = LongAnswers(ledger)
 
     async def press(self, pressed: Pressed) -> str:
         """Returns what to tell the person. Raises `Refused`; that somebody else has tried is in the audit."""
@@ -65,12 +65,11 @@ class Buttons:
 
     async def _press(self, pressed: Pressed, post: Post | None) -> str:
         verb, _, ident = pressed.action.partition(":")
+        if verb in ("rest", "file"):
+            more = self._long_answers.rest if verb == "rest" else self._long_answers.file
+            return await more(pressed, ident)
         if verb in ("tools", "fold"):
             return await self._unfold(pressed.place, TurnId(ident), folded_again=verb == "fold")
-        if verb == "rest":
-            return await self._long_answers.rest(pressed, ident)
-        if verb == "file":
-            return await self._long_answers.file(pressed, ident)
         if verb in picking.VERBS:
             return await self._picking.press(pressed, post)
         by = Caller(
