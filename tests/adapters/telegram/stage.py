@@ -26,6 +26,9 @@ IMPATIENT = Patience(answer_s=1, poll_s=5)
 """For what never answers: no test has to wait longer than that."""
 
 
+MENU = {"ask": MenuLine("Ask a session"), "stop": MenuLine("Stop the turn", operators_only=True)}
+
+
 class Halfway:
     """Chance that always falls in the middle."""
 
@@ -192,7 +195,7 @@ def chat_for(
 @asynccontextmanager
 async def running(chat: TelegramChat, intake: RememberingIntake) -> AsyncIterator[TelegramChat]:
     """Runs the chat while the context is open, and cuts it off at its end, wherever it is."""
-    task = asyncio.create_task(chat.run(intake, {"stop": MenuLine("Stop the turn")}))
+    task = asyncio.create_task(chat.run(intake, MENU))
     try:
         yield chat
     finally:

@@ -166,7 +166,8 @@ async def test_privacy_mode_does_not_matter_to_an_administrator(look: Look, api:
     ("right", "press"), [("can_manage_topics", "Manage Topics"), ("can_delete_messages", "Delete Messages")]
 )
 async def test_a_right_that_it_lacks(right: str, press: str, look: Look, api: BotApi) -> None:
-    api.member(OFFICE, api.bot, "administrator", **{right: False})
+    lacking: Any = {right: False}
+    api.member(OFFICE, api.bot, "administrator", **lacking)
     one = wrong(await look())
     assert one.level is Level.WARN
     assert f"switch on {press}" in one.remedy
