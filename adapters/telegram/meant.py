@@ -73,8 +73,8 @@ _Edit = tuple[int, int, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """`numbers` are those of the items of its lists that have one or a box, in their order. `defined` are the targets of
-    links that are named apart from their text: they are to be seen among the links, or the names are no such thing."""
+    """`numbers` are those of the items of its lists that have one or a box, in their order. `defined` are the targets
+    of links that are named apart from their text: they are to be seen among the links, or the names are none."""
 
     markdown: str
     numbers: tuple[str, ...]
