@@ -201,6 +201,7 @@ class TelegramChat:
     def _connect(self, spending: Spending) -> "Connection":
         from adapters.telegram.connection import Connection  # noqa: PLC0415 - slow to load, so not before run
 
+        composed("*loaded*", rich=True)  # what renders Markdown too is loaded here, in a thread, if it is not by now
         return Connection(
             self._config,
             self._clock,
