@@ -68,7 +68,8 @@ async def _examined(
             yield _unreached(Unanswered(Why.NO_API, f"what answers at {people.base_url} is no Bot API"), people)
             return
         yield ok(_CHECK, f"{bot} answers")
-        async for finding in updates(asking, config, environ, webhook=_webhook(people), runs=runs):
+        webhook = people.webhook.url if people.webhook is not None else None
+        async for finding in updates(asking, config, environ, webhook=webhook, runs=runs):
             yield finding
         async for finding in _menu(asking, bot, runs=runs):
             yield finding
@@ -77,12 +78,6 @@ async def _examined(
                 yield finding
         async for finding in _people(asking, people, bot, topics):
             yield finding
-
-
-def _webhook(people: TelegramSettings) -> str | None:
-    """Where the file wants Telegram to push to, if anywhere."""
-    configured = getattr(people, "webhook", None)
-    return str(configured.url) if configured is not None else None
 
 
 def _file(people: TelegramSettings) -> Iterator[Finding]:
