@@ -19,10 +19,12 @@ from bridge.flow.commands.looking import Looking
 from bridge.flow.commands.places import Places
 from bridge.flow.commands.run import Commands
 from bridge.flow.commands.session import OfTheSession
+from bridge.flow.commands.topics import OfTopics
 from bridge.flow.control import Control
 from bridge.flow.current import Current
 from bridge.flow.directory import Directory
 from bridge.flow.dispatch import Dispatch
+from bridge.flow.ending import Ending
 from bridge.flow.gateways import Gateways
 from bridge.flow.governance import Governance
 from bridge.flow.grants import Grants
@@ -33,6 +35,7 @@ from bridge.flow.insight import Insight, Running
 from bridge.flow.ledger import Ledger
 from bridge.flow.mailbox import Mailbox
 from bridge.flow.mentions import Mentions
+from bridge.flow.naming import Naming
 from bridge.flow.outbox import Outbox
 from bridge.flow.oversight import Oversight
 from bridge.flow.permissions import Permissions
@@ -52,6 +55,7 @@ from bridge.flow.switch import Switch
 from bridge.flow.terminals import Terminals, never
 from bridge.flow.timekeeper import Timekeeper
 from bridge.flow.tokens import Tokens
+from bridge.flow.topics import Topics
 from bridge.flow.turns import Turns
 from bridge.flow.unheard import Unheard
 from bridge.flow.waits import Waits
@@ -117,13 +121,16 @@ class Exchange(Calls):
         self._recovery = Recovery(ledger, agents, self._turns)
         self._dispatch = Dispatch(ledger, self._turns, self._recovery, self._tasks)
         self._timekeeper = Timekeeper(ledger, self._recovery, proposals)
-        self._whereabouts = Whereabouts(ledger)
+        self._naming = Naming(ledger)
+        self._whereabouts = Whereabouts(ledger, self._naming.look)
         self._outbox = Outbox(ledger, self._hints, self._whereabouts)
         governance = Governance(ledger, policy)
         admission = Admission(ledger, governance, self._dispatch)
         directory = Directory(ledger, governance, agents, current, profile, terminals)
         roster = Roster(ledger, agents, current, profile)
         control = Control(ledger, self._turns, self._recovery, agents, current, self._tasks)
+        topics = Topics(ledger, roster, self._tasks)
+        ending = Ending(ledger, self._hints, self._turns, control, agents, self._tasks)
         self._retirement = Retirement(self._turns, control, agents, self._tasks)
         steering = Steering(ledger, agents)
         approvals = Approvals(ledger, governance, self._dispatch, profile)
@@ -134,12 +141,15 @@ class Exchange(Calls):
         self.charter = Charter(ledger, governance, proposals)
         here = Here(ledger, profile)
         handing = Handing(ledger, here, admission, directory, questions)
+        of_session = OfTheSession(here, control, directory)
+        of_topics = OfTopics(ledger, here, topics, roster, agents, self._naming, ending, of_session.fresh)
         commands = Commands(
             ledger,
             here,
             [
                 *handing.commands,
-                *OfTheSession(here, control, directory).commands,
+                *of_session.commands,
+                *of_topics.commands,
                 *Looking(here, directory).commands,
                 *Places(directory, roster).commands,
                 *Governing(ledger, here, directory, self.oversight, self.charter).commands,
@@ -190,7 +200,7 @@ class Exchange(Calls):
         self._hints.attach(self._dispatch.hint, self._timekeeper.at, self._retirement.begin, self._tokens.forget)
         self._dispatch.open()
         self._background.append(self._tasks.create_task(self._timekeeper.run()))
-        for task in (Retention(self._ledger), Shortage(self._ledger)):
+        for task in (Retention(self._ledger), Shortage(self._ledger), self._naming):
             self._background.append(self._tasks.create_task(task.run()))
         self._delivering = True
         for chat in self._chats.values():
@@ -210,6 +220,7 @@ class Exchange(Calls):
         if agents is not None:
             self._agents.permit(agents)
         await redeclare(declared, self._ledger, self.roster, self.control, self._turns, self._agents)
+        self._naming.look()
 
     async def drain(self) -> None:
         """Begins no further turn, gives those that run `stop_grace_s` to end, with their tools at hand, and closes

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,8 +20,11 @@ log = logging.getLogger(__name__)
 
 
 class Whereabouts:
-    def __init__(self, ledger: Ledger) -> None:
+    """`look` is told that a title may have changed."""
+
+    def __init__(self, ledger: Ledger, look: Callable[[], None]) -> None:
         self._ledger = ledger
+        self._look = look
 
     async def load(self) -> None:
         self._ledger.moves = followed(await self._ledger.store.moves())
@@ -34,6 +38,7 @@ class Whereabouts:
                 await self._ledger.do(lambda work: _try_at_once(work, self._ledger.led(place)))
             case Renamed():
                 await self._ledger.do(lambda work: _renamed(work, happening))
+                self._look()
 
     async def moved(self, old: Place, new: Place) -> None:
         """Takes all that is kept at `old` along to `new`, or to where it has gone already."""
