@@ -34,7 +34,7 @@ class Topics:
         self._roster = roster
         self._tasks = tasks
 
-    async def make(self, new: NewSession, near: Place, name: str, told: Told) -> Place:
+    async def make(self, new: NewSession, near: Place, name: str, told: Told | None = None) -> Place:
         """A session with a topic of its own in the chat of `near`. Raises `Refused` as `Roster.check` does, and where
         no topic can be made; then there is neither."""
         await self._ledger.do(lambda work: self._roster.check(work, new))
@@ -42,11 +42,14 @@ class Topics:
         async def bind(work: Work, made: Place) -> None:
             await self._roster.make(work, new)
             await _bind(work, made, new.id, name)
-            await told(work, made)
+            if told is not None:
+                await told(work, made)
+            else:
+                await show(work, f"topic:{made}", made, PostKind.NOTICE, wording.topic_begun(new, None))
 
         return await self._bound(near, name, bind)
 
-    async def give(self, session: SessionId, near: Place, told: Told | None = None) -> Place:
+    async def give(self, session: SessionId, near: Place) -> Place:
         """A topic for a session that there is, beside its other places. Raises `Refused`."""
         known = await self._ledger.store.session(session)
         name = topic_name(known.title if known is not None else session)
@@ -54,8 +57,6 @@ class Topics:
         async def bind(work: Work, made: Place) -> None:
             await _bind(work, made, session, name)
             await show(work, f"topic:{made}", made, PostKind.NOTICE, wording.topic_given(name, session))
-            if told is not None:
-                await told(work, made)
 
         return await self._bound(near, name, bind)
 
@@ -73,10 +74,10 @@ class Topics:
         self._tasks.create_task(giving())
 
     async def forum(self, wanted: str | None) -> Place:
-        """The chat that is meant: a place in it, its number, or, where nothing is said, the only one with topics."""
+        """The chat that is meant, by a place in it, or where nothing is said the only one with topics. Raises
+        `Refused`."""
         if wanted:
-            text = wanted if ":" in wanted else f"telegram:{wanted}"
-            place = parse_place(text)
+            place = parse_place(wanted)
             if self._ledger.chat_of(place) is None:
                 raise Refused(Code.INVALID_REQUEST, f"no chat serves {place}", remedy="Set it up in tieline.toml.")
             return place
@@ -88,6 +89,10 @@ class Topics:
             "Name one of them." if found else "Switch topics on in a group, allow it in telegram.chats, and name it."
         )
         raise Refused(Code.INVALID_REQUEST, which, remedy=remedy)
+
+    def link(self, place: Place) -> str | None:
+        chat = self._ledger.chat_of(place)
+        return chat.topic_link(place) if chat is not None else None
 
     async def _bound(self, near: Place, name: str, bind: Told) -> Place:
         chat = self._ledger.chat_of(near)

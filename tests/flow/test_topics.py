@@ -5,18 +5,19 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.errors import Code
+from bridge.caller import Caller
+from bridge.errors import Code, Refused
 from bridge.flow.naming import topic_name
 from bridge.flow.work import Work
 from bridge.ids import Place
-from bridge.message import Outcome
+from bridge.message import Origin, Outcome
 from bridge.ports.chat import NotDelivered, Renamed
 from bridge.ports.runtime import Prompt
 from bridge.session import Source, Topic
 from tests.fakes.runtime import FakeAgent, FakeRuntime
 from tests.flow.stage import USER, Stage, ident, room, session, stage
 
-DESK, MADE = room("desk"), Place("room:topic-1")
+DESK, OFFICE, MADE = room("desk"), Place("room:office"), Place("room:topic-1")
 
 
 def texts(on: Stage, place: Place = DESK) -> str:
@@ -302,3 +303,69 @@ async def test_a_session_of_the_file_is_not_closed_from_a_chat() -> None:
 async def test_reopening_what_is_open_says_so() -> None:
     async with stage(session("desk")) as on:
         assert "was not closed" in await command(on, "/reopen")
+
+
+# From a shell
+
+
+async def person(on: Stage) -> Caller:
+    return await on.shell(origin=Origin.USER)
+
+
+async def test_a_session_made_in_a_shell_gets_a_topic_in_the_only_chat_that_has_some() -> None:
+    async with stage(session("desk"), confirm_in_chat=False) as on:
+        on.chat.chats = [Place("room:forum")]
+        view = await on.exchange.new_session(await person(on), "taxes", "fake", None, None, "Tax papers", topic="")
+        await on.quiet()
+        assert view.places == (MADE,)
+        assert on.chat.topics == {MADE: "Tax papers"}
+        assert "default/taxes" in texts(on, MADE)
+
+
+async def test_made_again_by_the_same_key_it_gets_no_second_topic() -> None:
+    async with stage(session("desk"), confirm_in_chat=False) as on:
+        for _ in range(2):
+            await on.exchange.new_session(
+                await person(on), "taxes", "fake", None, None, None, key="once", topic="room:forum"
+            )
+        assert len(on.chat.topics) == 1
+
+
+@pytest.mark.parametrize("chats", [[], ["room:one", "room:two"]])
+async def test_which_chat_is_meant_must_be_clear(chats: list[str]) -> None:
+    async with stage(session("desk"), confirm_in_chat=False) as on:
+        on.chat.chats = [Place(one) for one in chats]
+        with pytest.raises(Refused, match=", ".join(chats) or "no chat") as refused:
+            await on.exchange.make_topic(await person(on), "desk", None)
+        assert refused.value.code is Code.INVALID_REQUEST
+        made = await on.exchange.make_topic(await person(on), "desk", "room:two")
+        assert (made.place, made.link) == (MADE, "https://room.example/topic-1")
+        assert [one.place for one in await on.store.places(ident("desk"))] == [DESK, MADE]
+
+
+async def test_it_waits_for_an_operators_word_and_is_made_then() -> None:
+    async with stage(session("desk")) as on:
+        view = await on.exchange.new_session(await person(on), "taxes", "fake", None, None, None, topic="room:forum")
+        await on.quiet()
+        assert view.waits_for == (OFFICE,)
+        assert "topic: a new one in the chat of room:forum" in texts(on, OFFICE)
+        assert on.chat.topics == {}
+        await on.press("office", "Accept")
+        await on.quiet()
+        assert on.chat.topics == {MADE: "taxes"}
+        again = await on.exchange.make_topic(await person(on), "taxes", "room:forum")
+        await on.quiet()
+        assert (again.place, again.waits_for) == (None, (OFFICE,))
+        await on.press("office", "Accept")
+        await on.quiet()
+        assert [one.place for one in await on.store.places(ident("taxes"))] == [MADE, Place("room:topic-2")]
+
+
+async def test_what_comes_in_between_is_told_to_the_operators() -> None:
+    async with stage(session("desk")) as on:
+        await on.exchange.make_topic(await person(on), "desk", "room:forum")
+        await on.quiet()
+        on.chat.refuses = lambda deed: NotDelivered("the bot may not manage topics")
+        await on.press("office", "Accept")
+        await on.quiet()
+        assert "default/desk has no topic: no topic was made: the bot may not manage topics" in texts(on, OFFICE)
