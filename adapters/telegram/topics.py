@@ -41,7 +41,9 @@ class Topics:
             if await self._switched_off(spot):
                 off = "topics are switched off there: switch them on again, or bind its session elsewhere"
                 raise self._held(off) from gone
-            raise
+            if spot.chat > 0:
+                raise
+            # Topics may have been switched on just now. That one is gone is for good, so Telegram is asked twice.
         except TopicClosed:
             try:
                 await self.reopen(spot)

@@ -32,7 +32,7 @@ class Whereabouts:
     async def happened(self, happening: Happening) -> None:
         match happening:
             case Migrated(old=old, new=new):
-                if self._ledger.led(old) != self._ledger.led(new):
+                if self._ledger.led(old) != new:
                     await self.moved(old, new)
             case Reopened(place=place):
                 await self._ledger.do(lambda work: _try_at_once(work, self._ledger.led(place)))

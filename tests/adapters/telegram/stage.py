@@ -12,6 +12,7 @@ from bridge.errors import Code, Refused
 from bridge.ids import Place, PostId
 from bridge.move import Move
 from bridge.ports.chat import Happening, Heard, MenuLine, Pressed
+from bridge.ports.clock import Clock
 from bridge.post import Button, Post, PostKind
 from tests.fakes.bot_api import BotApi
 
@@ -166,7 +167,7 @@ def roomy() -> Budget:
 
 def chat_for(
     api: BotApi,
-    clock: FlyingClock,
+    clock: Clock,
     *,
     budget: Budget | None = None,
     patience: Patience = PATIENT,

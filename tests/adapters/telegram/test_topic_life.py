@@ -24,7 +24,6 @@ from tests.adapters.telegram.stage import (
     FORUM,
     OPERATOR,
     USER,
-    FlyingClock,
     chat_for,
 )
 from tests.fakes.bot_api import BotApi
@@ -36,12 +35,33 @@ GROUP, SUPER = -555, -1009876543210
 GROUP_PLACE, SUPER_PLACE = Place(f"telegram:{GROUP}"), Place(f"telegram:{SUPER}")
 
 
+class LateClock:
+    """The time of the world, and what it was set ahead by."""
+
+    def __init__(self) -> None:
+        self._ahead = 1_800_000_000.0
+
+    def now(self) -> float:
+        return self._ahead + asyncio.get_running_loop().time()
+
+    def fly(self, seconds: float) -> None:
+        self._ahead += seconds
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+@pytest.fixture
+def clock() -> LateClock:
+    return LateClock()
+
+
 def session(handle: str, *places: Place) -> Declared:
     return Declared(ident(handle), handle.title(), Kind.CHAT, agent="fake", places=places)
 
 
 @asynccontextmanager
-async def bridge(api: BotApi, clock: FlyingClock, store: Store, *sessions: Declared) -> AsyncIterator[Exchange]:
+async def bridge(api: BotApi, clock: LateClock, store: Store, *sessions: Declared) -> AsyncIterator[Exchange]:
     """One life of a bridge. Give the same store again to act a restart."""
     moves = await store.moves()
     chat: TelegramChat = chat_for(api, clock, chats=frozenset({FORUM, GROUP}), moves=moves)
@@ -89,22 +109,22 @@ def store() -> Store:
 
 
 async def test_a_deleted_topic_is_made_again_with_its_name_and_holds_over_a_restart(
-    api: BotApi, clock: FlyingClock, store: Store
+    api: BotApi, clock: LateClock, store: Store
 ) -> None:
     desk = session("desk", DESK_PLACE)
     async with bridge(api, clock, store, desk) as on:
         api.say("hello", user=USER, chat=FORUM, thread=DESK)
         await on.inbound._ledger.store.binding(DESK_PLACE)
         api.delete_topic(FORUM, DESK)
-        await show(on, DESK_PLACE, "one", "two")
-        made = (await seen(api, "two")).thread
+        await show(on, DESK_PLACE, "final one", "final two")
+        made = (await seen(api, "final two")).thread
         assert made not in (None, DESK)
         assert api._world.rooms[FORUM].topics[made or 0].name in ("Front Desk", "Desk")
         shown = texts(api, FORUM, made)
-        assert shown.index("one") < shown.index("two")
+        assert shown.index("final one") < shown.index("final two")
     async with bridge(api, clock, store, desk) as on:
-        await show(on, DESK_PLACE, "three")
-        assert (await seen(api, "three")).thread == made
+        await show(on, DESK_PLACE, "final three")
+        assert (await seen(api, "final three")).thread == made
         assert [one.place for one in await store.places(desk.id)] == [Place(f"telegram:{FORUM}/{made}")]
         assert [move.why for move in await store.moves()] == [Why.RECREATED]
     assert len(api.calls("createForumTopic")) == 1
@@ -112,67 +132,67 @@ async def test_a_deleted_topic_is_made_again_with_its_name_and_holds_over_a_rest
 
 
 async def test_one_that_is_deleted_again_is_reported_and_not_made_for_ever(
-    api: BotApi, clock: FlyingClock, store: Store
+    api: BotApi, clock: LateClock, store: Store
 ) -> None:
     async with bridge(api, clock, store, session("desk", DESK_PLACE)) as on:
         api.say("hello", user=OPERATOR)
         api.delete_topic(FORUM, DESK)
-        await show(on, DESK_PLACE, "one")
-        made = (await seen(api, "one")).thread
+        await show(on, DESK_PLACE, "final one")
+        made = (await seen(api, "final one")).thread
         api.delete_topic(FORUM, made or 0)
-        await show(on, DESK_PLACE, "two", "three")
+        await show(on, DESK_PLACE, "final two", "final three")
         report = await seen(api, "bind default/desk elsewhere")
         assert (report.chat, report.thread) == (OPERATOR, None)
     assert len(api.calls("createForumTopic")) == 1
-    assert not any(sent.text in ("two", "three") for sent in api.history)
+    assert not any(sent.text in ("final two", "final three") for sent in api.history)
 
 
 async def test_without_the_right_to_make_topics_operators_are_told_which_is_missing(
-    api: BotApi, clock: FlyingClock, store: Store
+    api: BotApi, clock: LateClock, store: Store
 ) -> None:
     api.member(FORUM, api.bot, "administrator", can_manage_topics=False)
     async with bridge(api, clock, store, session("desk", DESK_PLACE)) as on:
         api.say("hello", user=OPERATOR)
         api.delete_topic(FORUM, DESK)
-        await show(on, DESK_PLACE, "one")
+        await show(on, DESK_PLACE, "final one")
         assert (await seen(api, "the right to manage topics")).chat == OPERATOR
 
 
 async def test_a_closed_topic_that_the_bot_may_not_open_keeps_its_posts_until_a_person_opens_it(
-    api: BotApi, clock: FlyingClock, store: Store
+    api: BotApi, clock: LateClock, store: Store
 ) -> None:
     api.member(FORUM, api.bot, "member")
     async with bridge(api, clock, store, session("desk", DESK_PLACE)) as on:
         api.say("hello", user=OPERATOR)
         api.close_topic(FORUM, DESK, user=OPERATOR)
-        await show(on, DESK_PLACE, "one", "two")
+        await show(on, DESK_PLACE, "final one", "final two")
         assert (await seen(api, "the topic is closed: open it again")).chat == OPERATOR
         assert texts(api, FORUM, DESK) == []
         api.reopen_topic(FORUM, DESK, user=OPERATOR)
-        await seen(api, "two")
-        assert texts(api, FORUM, DESK) == ["one", "two"]
+        await seen(api, "final two")
+        assert texts(api, FORUM, DESK) == ["final one", "final two"]
     assert sum("open it again" in sent.text for sent in api.history) == 1
 
 
 async def test_posts_for_topics_that_are_switched_off_are_kept_and_never_go_to_the_chat(
-    api: BotApi, clock: FlyingClock, store: Store
+    api: BotApi, clock: LateClock, store: Store
 ) -> None:
     async with bridge(api, clock, store, session("desk", DESK_PLACE)) as on:
         api.say("hello", user=OPERATOR)
         api.switch_topics(FORUM, on=False)
-        await show(on, DESK_PLACE, "one")
+        await show(on, DESK_PLACE, "final one")
         await seen(api, "topics are switched off there")
         assert texts(api, FORUM, None) == []
         api.switch_topics(FORUM, on=True)
         clock.fly(700)
-        await show(on, DESK_PLACE, "two")
-        await seen(api, "two")
-        assert texts(api, FORUM, DESK) == ["one", "two"]
+        await show(on, DESK_PLACE, "final two")
+        await seen(api, "final two")
+        assert texts(api, FORUM, DESK) == ["final one", "final two"]
 
 
 @pytest.mark.parametrize("told", [OPERATOR, None])
 async def test_a_migration_takes_all_that_waits_along_once_and_holds_over_a_restart(
-    api: BotApi, clock: FlyingClock, store: Store, told: int | None
+    api: BotApi, clock: LateClock, store: Store, told: int | None
 ) -> None:
     """With `told` its service messages come, without only the refusal of what is sent."""
     api.group(GROUP)
@@ -197,7 +217,7 @@ async def test_a_migration_takes_all_that_waits_along_once_and_holds_over_a_rest
 
 
 async def test_what_arrived_before_a_bridge_died_is_heard_in_the_new_chat(
-    api: BotApi, clock: FlyingClock, store: Store
+    api: BotApi, clock: LateClock, store: Store
 ) -> None:
     api.group(GROUP)
     team = session("team", GROUP_PLACE)
@@ -212,7 +232,7 @@ async def test_what_arrived_before_a_bridge_died_is_heard_in_the_new_chat(
     assert {sent.chat for sent in api.history} == {SUPER}
 
 
-async def test_a_group_that_becomes_a_forum_goes_on_in_general(api: BotApi, clock: FlyingClock, store: Store) -> None:
+async def test_a_group_that_becomes_a_forum_goes_on_in_general(api: BotApi, clock: LateClock, store: Store) -> None:
     api.group(GROUP)
     team = session("team", GROUP_PLACE)
     async with bridge(api, clock, store, team) as on:
@@ -228,7 +248,7 @@ async def test_a_group_that_becomes_a_forum_goes_on_in_general(api: BotApi, cloc
         assert [one.place for one in await store.places(team.id)] == [SUPER_PLACE]
 
 
-async def test_an_unbound_general_stays_silent(api: BotApi, clock: FlyingClock, store: Store) -> None:
+async def test_an_unbound_general_stays_silent(api: BotApi, clock: LateClock, store: Store) -> None:
     async with bridge(api, clock, store, session("desk", DESK_PLACE)):
         api.say("anybody here?", user=OPERATOR, chat=FORUM)
         api.say("/status", user=OPERATOR, chat=FORUM, thread=DESK)
@@ -236,7 +256,7 @@ async def test_an_unbound_general_stays_silent(api: BotApi, clock: FlyingClock, 
     assert texts(api, FORUM, None) == []
 
 
-async def test_new_makes_a_topic_and_links_lead_there_and_back(api: BotApi, clock: FlyingClock, store: Store) -> None:
+async def test_new_makes_a_topic_and_links_lead_there_and_back(api: BotApi, clock: LateClock, store: Store) -> None:
     async with bridge(api, clock, store, session("desk", DESK_PLACE)):
         api.say("/new Tax papers", user=OPERATOR, chat=FORUM, thread=DESK)
         begun = await seen(api, "run by fake")
@@ -256,7 +276,7 @@ async def test_new_makes_a_topic_and_links_lead_there_and_back(api: BotApi, cloc
         assert not api._world.rooms[FORUM].topics[begun.thread].closed
 
 
-async def test_a_persons_name_is_the_title_and_stays(api: BotApi, clock: FlyingClock, store: Store) -> None:
+async def test_a_persons_name_is_the_title_and_stays(api: BotApi, clock: LateClock, store: Store) -> None:
     async with bridge(api, clock, store, session("desk", DESK_PLACE)):
         api.say("/new Taxes", user=OPERATOR, chat=FORUM, thread=DESK)
         thread = (await seen(api, "run by fake")).thread or 0
