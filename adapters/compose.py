@@ -4,11 +4,10 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 from adapters import acp, orphans
@@ -29,13 +28,12 @@ from adapters.settings.model import PeerText, Settings, TelegramSettings
 from adapters.settings.outlook import Outlook, outlook
 from adapters.settings.revisions import Revisions
 from adapters.settings.watch import Watch, mark_of
+from adapters.sole_poller import sole_poller
 from adapters.sqlite.ballast import Ballast
-from adapters.sqlite.lock import FileLock, Locked
 from adapters.sqlite.store import open_store
 from adapters.system import SystemClock, system_randomness
 from adapters.telegram.chat import TelegramChat
 from adapters.telegram.config import TelegramConfig
-from adapters.telegram.sole import PolledElsewhere, lock_file
 from adapters.worker.nursery import Nursery
 from adapters.worker.runtime import Terms, WorkerRuntime
 from bridge.caller import Descent
@@ -210,22 +208,6 @@ def _telegram(
 
 def _config(given: TelegramSettings) -> TelegramConfig:
     return TelegramConfig(given.token, given.base_url, given.operators, given.users, given.chats)
-
-
-@contextmanager
-def sole_poller(config: TelegramConfig, home: Path, environ: Mapping[str, str]) -> Iterator[None]:
-    """Among all homes of this user. Raises `PolledElsewhere`. Without a folder for the lock Telegram itself has to tell
-    two pollers apart, which takes it a while."""
-    with ExitStack() as held:
-        try:
-            held.callback(FileLock(lock_file(config, environ), note=str(home)).release)
-        except Locked as locked:
-            where = f" for {locked.holder.note}" if locked.holder.note else ""
-            other = f"{locked.holder} polls this bot already{where}"
-            raise PolledElsewhere(f"{other}: stop it, or give this bridge a bot of its own") from None
-        except OSError as error:
-            log.warning("Nothing keeps another home from polling the same bot: %s", error)
-        yield
 
 
 def _runtime(settings: Settings, environ: Mapping[str, str], clock: SystemClock) -> WorkerRuntime:

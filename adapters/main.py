@@ -24,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             from adapters.cli.main import main as command  # noqa: PLC0415 - light: answers in a tenth of a second
 
             looks = {f"policy {look}": _policy for look in ("check", "explain", "simulate")}
-            local = {"backup": _backup, "doctor": _doctor, "gateway check": _gateway_check}
+            local = {"backup": _backup, "doctor": _doctor, "gateway check": _gateway_check, "init": _init}
             hooks = {f"hook {action}": _hooks for action in ("install", "remove", "status")}
             return command(arguments, {**local, **looks, **hooks})
 
@@ -63,6 +63,12 @@ def _doctor(options: argparse.Namespace) -> int:
     from adapters.upkeep.doctor import doctor  # noqa: PLC0415
 
     return doctor(options, os.environ)
+
+
+def _init(options: argparse.Namespace) -> int:
+    from adapters.onboarding.command import init  # noqa: PLC0415
+
+    return init(options, os.environ)
 
 
 def _gateway_check(options: argparse.Namespace) -> int:

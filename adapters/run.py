@@ -7,8 +7,8 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
-from adapters.acp import of_an_agent
 from adapters.api.listener import SocketTaken
+from adapters.by_person import by_person, on_terminal
 from adapters.compose import bridge
 from adapters.logs import logging_to
 from adapters.loop import run_loop
@@ -35,13 +35,13 @@ def run(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> in
     if set(arguments) - {"--json", "--accept"}:
         print(_USAGE, file=sys.stderr)
         return OK if set(arguments) <= {"-h", "--help", "--json", "--accept"} else USAGE
-    if "--accept" in arguments and not _by_person():
+    if "--accept" in arguments and not by_person():
         print("--accept is a person's word: type it in a terminal that no agent has opened", file=sys.stderr)
         return REFUSED
     home = home_of(environ)
     if not (home / SETTINGS_FILE).exists():
         print(
-            f"{home} has no {SETTINGS_FILE}, so no session but the shell's: README.md tells how to begin",
+            f"{home} has no {SETTINGS_FILE}, so no session but the shell's: `tieline init` sets one up",
             file=sys.stderr,
         )
     try:
@@ -55,7 +55,7 @@ def run(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> in
                 redactor.hide(secret)
             return run_loop(_serve(settings, environ, accept="--accept" in arguments))
     except Exception as error:
-        match _alone(error):
+        match alone(error):
             case HomeLocked() | SocketTaken() as taken:
                 print(taken, file=sys.stderr)
                 return NOT_NOW
@@ -69,7 +69,7 @@ def run(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> in
                 raise
 
 
-def _alone(error: Exception) -> BaseException:
+def alone(error: Exception) -> BaseException:
     """What a group of one holds: the parts of the bridge run in task groups."""
     found: BaseException = error
     while isinstance(found, BaseExceptionGroup) and len(found.exceptions) == 1:
@@ -91,23 +91,9 @@ def _tell_person(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def _by_person() -> bool:
-    """As far as anybody can tell. Else whoever writes the file could accept it, too."""
-    return _on_terminal() and not of_an_agent()
-
-
-def _on_terminal() -> bool:
-    """Whether the process has a controlling terminal. It loses it when that hangs up."""
-    try:
-        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
-    except OSError:
-        return False
-    return True
-
-
 async def _serve(settings: Settings, environ: Mapping[str, str], *, accept: bool) -> int:
     stopping, reread = asyncio.Event(), asyncio.Event()
-    by_hand = _on_terminal()
+    by_hand = on_terminal()
     starting: asyncio.Task[int] | None = asyncio.current_task()
 
     def stop() -> None:
@@ -117,7 +103,7 @@ async def _serve(settings: Settings, environ: Mapping[str, str], *, accept: bool
 
     def hung_up() -> None:
         """SIGHUP means to read the file again, unless it tells that the terminal of a bridge by hand is gone."""
-        if by_hand and not _on_terminal():
+        if by_hand and not on_terminal():
             stop()
         else:
             reread.set()

@@ -6,7 +6,7 @@ is known.
 """
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 
 from bridge.ids import MessageId, Place, PostId, SessionId
 from bridge.quick import quick
@@ -32,6 +32,22 @@ class Mark(StrEnum):
     ACCEPTED = "accepted"
     DONE = "done"
     REFUSED = "refused"
+
+
+class Urgency(IntEnum):
+    """What comes first where a chat takes only so much. The last of them are the first that are shed."""
+
+    REPLY = 1
+    """To a person's command: somebody waits for it, so that it does not wait for the rest."""
+    FINAL = 2
+    QUESTION = 3
+    """Asks people something, by a form or by buttons."""
+    NEWS = 4
+    REVISION = 5
+    """Of what is shown already."""
+    PROGRESS = 6
+    MARK = 7
+    TYPING = 8
 
 
 class PostState(StrEnum):
@@ -90,6 +106,21 @@ class Post:
     reply_to: str | None = None
     answers: str | None = None
     version: int = 0
+
+    @property
+    def urgency(self) -> Urgency:
+        if self.kind is PostKind.PROGRESS:
+            return Urgency.PROGRESS
+        if self.kind is PostKind.MARK:
+            return Urgency.MARK
+        if self.receipt is not None:
+            return Urgency.REVISION
+        if self.kind is PostKind.FINAL:
+            return Urgency.FINAL
+        if self.key.startswith("reply:"):
+            return Urgency.REPLY
+        asks = self.kind is PostKind.NOTICE and (self.buttons or self.key.startswith("question:"))
+        return Urgency.QUESTION if asks else Urgency.NEWS
 
     @property
     def part(self) -> Part:

@@ -312,8 +312,12 @@ def renamed(name: str, session: SessionId, *, title: bool, topic_kept: str | Non
     return f"This topic is called {name} now.{kept}"
 
 
-def held_posts(place: Place, reason: str) -> str:
-    return f"What is for {place} is kept, for it cannot be shown there now: {one_line(reason)}"
+def waiting_post(place: Place, reason: str) -> str:
+    return f"What is for {place} waits, for it cannot be shown there: {one_line(reason)}. It is sent nowhere else."
+
+
+def shown_again(place: Place) -> str:
+    return f"What is for {place} is shown there again."
 
 
 def limit_notice(

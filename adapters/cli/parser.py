@@ -68,6 +68,11 @@ def build() -> argparse.ArgumentParser:
     for name, summary in (("demo", "see it work, without any setup"), ("run", "run the bridge")):
         command(name, summary)
 
+    init = command("init", "set it up with a Telegram bot of yours, step by step")
+    init.add_argument("--token-file", metavar="PATH", help="a file with the bot's token, and nothing else")
+    init.add_argument(
+        "--base-url", metavar="URL", help="of a Bot API server of your own, up to where the token follows"
+    )
     backup = command("backup", "copy the store, whole, while the bridge runs or not")
     backup.add_argument("path", metavar="PATH", nargs="?", help="a new file, or a folder (else backups/ in the home)")
     doctor = command("doctor", "whether all is well, and what to do where it is not")

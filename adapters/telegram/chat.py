@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING
 
-from adapters.telegram.budget import Budget
+from adapters.telegram.budget import Budget, Rates
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.health import Health
 from adapters.telegram.place import SCHEME, Spot, chats_of, link, spot, topic_link, user_of
 from adapters.telegram.sole import Claim, PolledElsewhere
+from adapters.telegram.spending import Spending
 from adapters.telegram.text import split
+from bridge.errors import Refused
 from bridge.ids import Place
 from bridge.move import Move
 from bridge.ports.chat import Intake, MenuLine, Moved, NotDelivered
@@ -36,7 +38,7 @@ class TelegramChat:
         randomness: Randomness,
         *,
         claim: Claim = nullcontext,
-        budget: Budget | None = None,
+        rates: Rates | None = None,
         patience: Patience | None = None,
         moves: Sequence[Move] = (),
     ) -> None:
@@ -47,7 +49,7 @@ class TelegramChat:
         self._claim = claim
         self._clock = clock
         self._randomness = randomness
-        self._budget = budget or Budget()
+        self._rates = rates or Rates()
         self._patience = patience or Patience()
         self._health = Health(self._patience.poll_s + _SLACK_S)
         self._connection: Connection | None = None
@@ -154,7 +156,7 @@ class TelegramChat:
         """
         with ExitStack() as right:
             await self._claimed(right)
-            self._connection = connection = await self._connected()
+            self._connection = connection = await self._connected(await self._spending(intake))
             try:
                 await connection.poll(intake, self._health, commands or {})
             finally:
@@ -171,10 +173,24 @@ class TelegramChat:
                 return
             await self._clock.sleep(self._patience.hopeless_s)
 
-    async def _connected(self) -> "Connection":
+    async def _spending(self, intake: Intake) -> Spending:
+        """Nothing is sent before it is known what was sent lately."""
+        patience = self._patience
+        on_its_way_s = patience.connect_s + patience.answer_s
+        spending = Spending(Budget(self._rates), intake, self._clock, on_its_way_s=on_its_way_s)
         while True:
             try:
-                return await asyncio.to_thread(self._connect)
+                await spending.restore()
+            except Refused as refused:
+                self._report(f"what was sent lately cannot be read: {refused.reason}")
+            else:
+                return spending
+            await self._clock.sleep(patience.backoff_s)
+
+    async def _connected(self, spending: Spending) -> "Connection":
+        while True:
+            try:
+                return await asyncio.to_thread(self._connect, spending)
             except Exception as error:  # noqa: BLE001 - certificates and proxies may be anything: the rest goes on
                 self._report(f"Telegram cannot be reached from here: {error}")
             await self._clock.sleep(self._patience.hopeless_s)
@@ -185,9 +201,7 @@ class TelegramChat:
             _LOG.error("%s", error)
         self._health.error = error
 
-    def _connect(self) -> "Connection":
+    def _connect(self, spending: Spending) -> "Connection":
         from adapters.telegram.connection import Connection  # noqa: PLC0415 - slow to load, so not before run
 
-        return Connection(
-            self._config, self._clock, self._randomness, self._budget, self._patience, migrate=self._migrate
-        )
+        return Connection(self._config, self._clock, self._randomness, spending, self._patience, migrate=self._migrate)

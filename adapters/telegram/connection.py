@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping
 
-from adapters.telegram.budget import Budget
 from adapters.telegram.config import Patience, TelegramConfig
+from adapters.telegram.failures import Failures
 from adapters.telegram.glimpses import Glimpses
 from adapters.telegram.health import Health
 from adapters.telegram.limiter import ChatLimiter
 from adapters.telegram.poller import Poller
 from adapters.telegram.sender import Sender
+from adapters.telegram.spending import Spending
 from adapters.telegram.topics import Topics
 from adapters.telegram.wire import Wire
 from bridge.ports.chat import Intake, MenuLine
@@ -23,7 +24,7 @@ class Connection:
         config: TelegramConfig,
         clock: Clock,
         randomness: Randomness,
-        budget: Budget,
+        spending: Spending,
         patience: Patience,
         *,
         migrate: Callable[[int, int], None],
@@ -33,8 +34,8 @@ class Connection:
         self._clock = clock
         self._randomness = randomness
         self._wire = Wire(config, patience)
-        self._bot = self._wire.bot(ChatLimiter(budget, clock))
-        self.sender = Sender(self._bot, clock, randomness, patience)
+        self._bot = self._wire.bot(ChatLimiter(spending))
+        self.sender = Sender(self._bot, Failures(clock, randomness, patience))
         self.topics = Topics(self._bot, self.sender, clock)
         self.glimpses = Glimpses(self._bot)
 

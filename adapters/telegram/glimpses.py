@@ -10,7 +10,7 @@ from adapters.telegram.place import Spot
 from adapters.telegram.text import MAX_UNITS, split, visible
 from adapters.telegram.wire import Bot
 from bridge.ports.chat import NotDelivered
-from bridge.post import PostKind
+from bridge.post import Urgency
 
 _LOG = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class Glimpses:
                 return await self._draft(spot, about, text)
             if not spot.general:  # where Telegram knows no thread to show it in
                 await self._bot.send_chat_action(
-                    spot.chat, ChatAction.TYPING, message_thread_id=spot.thread, rate_limit_args=PostKind.PROGRESS
+                    spot.chat, ChatAction.TYPING, message_thread_id=spot.thread, rate_limit_args=Urgency.TYPING
                 )
         except (TelegramError, NotDelivered) as error:
             _LOG.debug("A sign of life was not shown in chat %s: %s", spot.chat, error)
@@ -43,7 +43,7 @@ class Glimpses:
                 _number(about),
                 split(visible(text), MAX_UNITS)[-1],
                 message_thread_id=spot.thread,
-                rate_limit_args=PostKind.PROGRESS,
+                rate_limit_args=Urgency.PROGRESS,
             )
         except (BadRequest, EndPointNotFound) as error:
             self._undrafted.add(spot.chat)

@@ -7,26 +7,21 @@ from typing import Any
 from telegram.error import RetryAfter
 from telegram.ext import BaseRateLimiter
 
-from adapters.telegram.budget import Budget
-from bridge.ports.chat import NotDelivered
-from bridge.ports.clock import Clock
-from bridge.post import PostKind
+from adapters.telegram.spending import Spending
+from bridge.post import Urgency
 
 Json = dict[str, Any]
 
-_EDIT = "editMessageText"
 
+class ChatLimiter(BaseRateLimiter[Urgency]):
+    """Never waits in line: what the budget does not allow now is `Later`.
 
-class ChatLimiter(BaseRateLimiter[PostKind]):
-    """Never waits in line: what the budget does not allow now is `NotDelivered` until it does.
-
-    Requests for a post name its kind. Progress, and what has become of a handoff that is shown already, give way to
-    the others. Requests without a kind are made whatever is left, and are counted.
+    Requests name their urgency (`rate_limit_args`). Those without one are made whatever is left, and are counted. What
+    only reads, and what is of no chat, is not counted; it rests too once Telegram has answered it with 429.
     """
 
-    def __init__(self, budget: Budget, clock: Clock) -> None:
-        self._budget = budget
-        self._clock = clock
+    def __init__(self, spending: Spending) -> None:
+        self._spending = spending
 
     async def initialize(self) -> None:
         """Needs nothing."""
@@ -41,28 +36,31 @@ class ChatLimiter(BaseRateLimiter[PostKind]):
         kwargs: Json,
         endpoint: str,
         data: Json,
-        rate_limit_args: PostKind | None,
+        rate_limit_args: Urgency | None,
     ) -> bool | Json | list[Json]:
         """Raises `NotDelivered`, and whatever the request raises."""
         chat = data.get("chat_id")
-        if not isinstance(chat, int):
-            return await callback(*args, **kwargs)
-        self._spend(chat, rate_limit_args, endpoint)
+        if not isinstance(chat, int) or endpoint.startswith("get"):
+            return await self._uncounted(callback, args, kwargs, endpoint)
+        request = await self._spending.begin(chat, rate_limit_args)
         try:
             return await callback(*args, **kwargs)
         except RetryAfter as error:
-            self._budget.halt(chat, self._clock.now() + seconds_of(error))
+            await self._spending.halt(str(chat), seconds_of(error))
             raise
+        finally:
+            self._spending.end(request)
 
-    def _spend(self, chat: int, kind: PostKind | None, endpoint: str) -> None:
-        now = self._clock.now()
-        if kind is None:
-            self._budget.spend(chat, now)
-            return
-        revises = kind is PostKind.HANDOFF and endpoint == _EDIT
-        opens = self._budget.take(chat, now, yielding=kind is PostKind.PROGRESS or revises)
-        if opens is not None:
-            raise NotDelivered("Telegram takes only so many messages from a bot", retry_at=opens)
+    async def _uncounted(
+        self, callback: Callable[..., Coroutine[Any, Any, Any]], args: Any, kwargs: Json, endpoint: str
+    ) -> bool | Json | list[Json]:
+        self._spending.check(endpoint)
+        try:
+            result: bool | Json | list[Json] = await callback(*args, **kwargs)
+        except RetryAfter as error:
+            await self._spending.halt(endpoint, seconds_of(error))
+            raise
+        return result
 
 
 def seconds_of(error: RetryAfter) -> float:

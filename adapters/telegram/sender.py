@@ -2,41 +2,28 @@
 
 import logging
 
-from telegram import InlineKeyboardButton, InlineKeyboardMarkup, LinkPreviewOptions, Message, ReplyParameters
-from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, NetworkError, RetryAfter, TelegramError
+from telegram import LinkPreviewOptions, Message, ReplyParameters
+from telegram.error import BadRequest, TelegramError
 
-from adapters.telegram.config import Patience
-from adapters.telegram.limiter import seconds_of
-from adapters.telegram.lost import TopicClosed, is_closed, is_gone
+from adapters.telegram.failures import Failures, unchanged
+from adapters.telegram.keyboard import keyboard
 from adapters.telegram.place import Spot, message_of, receipt
 from adapters.telegram.text import visible
-from adapters.telegram.wire import Bot, never_left
-from bridge.backoff import FullJitter
-from bridge.ports.chat import Ambiguous, Gone, Moved, NotDelivered
-from bridge.ports.clock import Clock, Randomness
-from bridge.post import Button, Post, PostKind
+from adapters.telegram.wire import Bot
+from bridge.ports.chat import Gone, NotDelivered
+from bridge.post import Post, PostKind
 
 _LOG = logging.getLogger(__name__)
 
 _SILENT = frozenset({PostKind.PROGRESS, PostKind.HANDOFF})
 _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
-_REMEDIES = {
-    "chat not found": "check the chat's id, and whether the bot is in it",
-    "bot was kicked": "add the bot to the chat again",
-    "bot was blocked": "the person must start the bot again",
-    "not enough rights": "allow the bot to write there",
-}
 _MAX_ANSWER = 200
-_ROW_OF_BUTTONS = 3
-_ROW_OF_CHARS = 40
 
 
 class Sender:
-    def __init__(self, bot: Bot, clock: Clock, randomness: Randomness, patience: Patience) -> None:
+    def __init__(self, bot: Bot, failures: Failures) -> None:
         self._bot = bot
-        self._clock = clock
-        self._patience = patience
-        self._jitter = FullJitter(randomness, cap_s=patience.backoff_s)
+        self._failures = failures
 
     async def deliver(self, post: Post, spot: Spot) -> str:
         """As `bridge.ports.chat.Chat.deliver`; `spot` is the post's place."""
@@ -45,7 +32,7 @@ class Sender:
                 return await self._send(post, spot)
             return await self._edit(post, spot, post.receipt)
         except TelegramError as error:
-            raise self._failure(error, post) from error
+            raise self._failures.of(error, post) from error
 
     async def answer(self, query: str, text: str) -> None:
         """Tells the person who pressed a button, if Telegram still takes it: what the button did is stored."""
@@ -61,9 +48,9 @@ class Sender:
             message_thread_id=spot.thread,
             disable_notification=post.kind in _SILENT,
             link_preview_options=_NO_PREVIEW,
-            reply_markup=_keyboard(post.buttons),
+            reply_markup=keyboard(post.buttons),
             reply_parameters=_replying(post, spot),
-            rate_limit_args=post.kind,
+            rate_limit_args=post.urgency,
         )
         landed = message.message_thread_id if message.is_topic_message else None
         if landed != spot.thread:
@@ -81,11 +68,11 @@ class Sender:
                 spot.chat,
                 message,
                 link_preview_options=_NO_PREVIEW,
-                reply_markup=_keyboard(post.buttons),
-                rate_limit_args=post.kind,
+                reply_markup=keyboard(post.buttons),
+                rate_limit_args=post.urgency,
             )
         except BadRequest as error:
-            if "message is not modified" not in error.message.lower():
+            if not unchanged(error):
                 raise
         return sent
 
@@ -95,49 +82,8 @@ class Sender:
         except TelegramError as error:
             _LOG.error("A message outside its topic in chat %s could not be deleted: %s", message.chat.id, error)
 
-    def _failure(self, error: TelegramError, post: Post) -> NotDelivered | Ambiguous:
-        now = self._clock.now()
-        soon = now + self._jitter.after(post.attempts + 1)
-        match error:
-            case RetryAfter():
-                return NotDelivered(error.message, retry_at=now + seconds_of(error))
-            case InvalidToken():
-                return NotDelivered("Telegram refuses the bot's token", retry_at=now + self._patience.hopeless_s)
-            case ChatMigrated():
-                return Moved("the group is a supergroup now", Spot(error.new_chat_id).place)
-            case BadRequest() if is_gone(error):
-                return Gone(f"the topic was deleted ({error.message})")
-            case BadRequest() if is_closed(error):
-                return TopicClosed("the topic is closed")
-            case BadRequest() | Forbidden():  # a BadRequest is a NetworkError, but Telegram's own word
-                return NotDelivered(f"Telegram refused it: {error.message}{_remedy(error)}")
-            case NetworkError() if never_left(error):
-                return NotDelivered(f"Telegram cannot be reached: {error.message}", retry_at=soon)
-            case _ if post.receipt is not None:  # an edit may be made twice
-                return NotDelivered(f"It is not known whether it was edited: {error.message}", retry_at=soon)
-            case _:
-                return Ambiguous(f"Telegram did not confirm it: {error.message}")
-
-
-def _remedy(error: TelegramError) -> str:
-    said = error.message.lower()
-    return next((f" ({remedy})" for known, remedy in _REMEDIES.items() if known in said), "")
-
 
 def _replying(post: Post, spot: Spot) -> ReplyParameters | None:
     """What it answers may have been deleted."""
     answered = message_of(post.reply_to, spot.chat) if post.reply_to is not None else None
     return ReplyParameters(answered, allow_sending_without_reply=True) if answered is not None else None
-
-
-def _keyboard(buttons: tuple[Button, ...]) -> InlineKeyboardMarkup | None:
-    """Short labels share a row, as far as a telephone can show them."""
-    rows: list[list[InlineKeyboardButton]] = []
-    room = 0
-    for button in buttons:
-        room -= len(button.label)
-        if not rows or room < 0 or len(rows[-1]) == _ROW_OF_BUTTONS:
-            rows.append([])
-            room = _ROW_OF_CHARS - len(button.label)
-        rows[-1].append(InlineKeyboardButton(button.label, url=button.url, callback_data=button.action or None))
-    return InlineKeyboardMarkup(rows) if rows else None

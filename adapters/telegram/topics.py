@@ -11,15 +11,15 @@ from adapters.telegram.lost import TopicClosed, is_gone
 from adapters.telegram.place import Spot
 from adapters.telegram.sender import Sender
 from adapters.telegram.wire import Bot, never_left
-from bridge.ports.chat import Gone, Held, NotDelivered
+from bridge.ports.chat import Blocked, Gone, NotDelivered
 from bridge.ports.clock import Clock
-from bridge.post import Post, PostKind
+from bridge.post import Post, Urgency
 
 _T = TypeVar("_T")
 
 _LOG = logging.getLogger(__name__)
 
-_HELD_S = 600
+_BLOCKED_S = 600
 """How long what people must set right is left alone before it is tried again, where nothing tells that it is."""
 _SOON_S = 5
 _MAX_NAME = 128
@@ -40,7 +40,7 @@ class Topics:
         except Gone as gone:
             if await self._switched_off(spot):
                 off = "topics are switched off there: switch them on again, or bind its session elsewhere"
-                raise self._held(off) from gone
+                raise self._blocked(off) from gone
             if spot.chat > 0:
                 raise
             # Topics may have been switched on just now. That one is gone is for good, so Telegram is asked twice.
@@ -50,11 +50,11 @@ class Topics:
             except NotDelivered as refused:
                 if refused.retry_at is not None:
                     raise
-                raise self._held(f"the topic is closed: open it again ({refused.reason})") from refused
+                raise self._blocked(f"the topic is closed: open it again ({refused.reason})") from refused
         try:
             return await self._sender.deliver(post, spot)
         except TopicClosed as closed:
-            raise self._held("the topic is closed: open it again") from closed
+            raise self._blocked("the topic is closed: open it again") from closed
 
     async def is_forum(self, chat: int) -> bool:
         """Raises `NotDelivered`."""
@@ -69,7 +69,7 @@ class Topics:
     async def rename(self, spot: Spot, name: str) -> None:
         thread = _thread(spot)
         await self._do(
-            lambda: self._bot.edit_forum_topic(spot.chat, thread, name=_named(name), rate_limit_args=PostKind.PROGRESS)
+            lambda: self._bot.edit_forum_topic(spot.chat, thread, name=_named(name), rate_limit_args=Urgency.PROGRESS)
         )
 
     async def close(self, spot: Spot) -> None:
@@ -94,8 +94,8 @@ class Topics:
             _LOG.info("It is not known whether chat %s has topics: %s", spot.chat, error)
             return False
 
-    def _held(self, reason: str) -> Held:
-        return Held(reason, retry_at=self._clock.now() + _HELD_S)
+    def _blocked(self, reason: str) -> Blocked:
+        return Blocked(reason, retry_at=self._clock.now() + _BLOCKED_S)
 
     async def _do(self, request: Callable[[], Awaitable[bool]]) -> None:
         """What is so already counts as done."""

@@ -11,7 +11,7 @@ from telegram.request import HTTPXRequest
 
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.limiter import ChatLimiter
-from bridge.post import PostKind
+from bridge.post import Urgency
 
 _STAND_IN = "token-kept-secret"
 """What the library believes the token to be: it writes it into URLs, and those into logs and errors."""
@@ -19,7 +19,7 @@ _STAND_IN = "token-kept-secret"
 _SENDING_CONNECTIONS = 8
 _NEVER_LEFT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
 
-Bot = ExtBot[PostKind]
+Bot = ExtBot[Urgency]
 
 
 class Wire:
@@ -38,6 +38,10 @@ class Wire:
             get_updates_request=self.polling(),
             rate_limiter=limiter,
         )
+
+    def url(self, method: str) -> str:
+        """Where a method of the bot is asked for."""
+        return f"{self.config.base_url}{_STAND_IN}/{method}"
 
     def polling(self) -> HTTPXRequest:
         """For one poll at a time, apart from the connections for sending, so that neither waits for the other."""

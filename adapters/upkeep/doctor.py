@@ -9,12 +9,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 from adapters.cli.output import columns, record
-from adapters.settings.home import DATABASE, SETTINGS_FILE, home_of
+from adapters.settings.home import DATABASE, LOCK, SETTINGS_FILE, home_of
 from adapters.settings.load import checked
 from adapters.settings.model import Settings
 from adapters.settings.problems import SettingsError
 from adapters.settings.sources import read
 from adapters.settings.token_file import token_path
+from adapters.sqlite.lock import holder_of
 from adapters.upkeep.agents import examined
 from adapters.upkeep.configured import agents, settings
 from adapters.upkeep.database import database
@@ -52,7 +53,7 @@ def _agents(home: Path, environ: Mapping[str, str]) -> list[Finding]:
 
 def _examined(home: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
     if not home.is_dir():
-        yield fail("home", f"there is no {home}", "README.md tells how to begin; or set TIELINE_HOME.")
+        yield fail("home", f"there is no {home}", "Begin with: tieline init; or set TIELINE_HOME.")
         return
     if not os.access(home, os.R_OK | os.X_OK):
         yield fail("home", f"{home} is another user's", "Ask as that user; or set TIELINE_HOME.")
@@ -66,6 +67,10 @@ def _examined(home: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
     yield from bridge(home, environ, version=version("tieline"))
     if isinstance(loaded, Settings):
         yield from agents(loaded, environ)
+        if loaded.telegram is not None:
+            from adapters.upkeep.telegram import telegram  # noqa: PLC0415 - the library takes its time
+
+            yield from telegram(loaded, environ, runs=holder_of(home / LOCK) is not None)
 
 
 def _loaded(home: Path, environ: Mapping[str, str]) -> Settings | SettingsError:

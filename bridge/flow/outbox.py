@@ -1,15 +1,15 @@
 """The outbox: brings every place to what it is to show (invariants 3, 8 and 11).
 
-At each place finals go first, then what is new in its order, then revisions of what is shown already, and last marks:
-what has to wait there holds back what is behind it. Places do not wait for each other, and where their chat takes only
-so much they take turns. A post that its chat refuses for good is never sent elsewhere: operators are told of it, once a
-place, and without its text. Where the place itself has moved, or its topic is made anew, its posts go there; where
-people must act first they are kept, and operators are told that, once until something is shown there again.
+At each place posts go by their urgency, and those of one urgency in their order: what has to wait there holds back
+what is behind it. Places do not wait for each other, and where their chat takes only so much they take turns, those
+with what is most urgent first. A post that its chat refuses for good is never sent elsewhere: operators are told of
+it, once a place, and without its text. Where the place itself has moved, or its topic is made anew, its posts go there;
+where people must act first they are kept, and operators are told that.
 """
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections import defaultdict
 from dataclasses import replace
 from itertools import count
 
@@ -17,12 +17,13 @@ from bridge import wording
 from bridge.flow.hints import Hints
 from bridge.flow.ledger import Ledger
 from bridge.flow.linking import interlink
-from bridge.flow.showing import show
+from bridge.flow.precedence import Rests, heads
+from bridge.flow.showing import revise, show
 from bridge.flow.whereabouts import Whereabouts
 from bridge.flow.work import Work
-from bridge.ids import Place
-from bridge.ports.chat import Ambiguous, Chat, Gone, Held, Moved, NotDelivered
-from bridge.post import Post, PostKind, PostState
+from bridge.ids import Place, PostId
+from bridge.ports.chat import Ambiguous, Blocked, Chat, Gone, Later, Moved, NotDelivered
+from bridge.post import Post, PostKind, PostState, Urgency
 from bridge.trace import StepKind
 
 log = logging.getLogger(__name__)
@@ -31,7 +32,6 @@ _SHED = (PostKind.PROGRESS, PostKind.MARK)
 _SHED_ATTEMPTS = 3
 _DEFECT_ATTEMPTS = 5
 _REPORT = "undelivered:"
-_HELD = "kept:"
 
 
 class Outbox:
@@ -42,11 +42,13 @@ class Outbox:
         self._busy: set[Place] = set()
         self._turns = count(1)
         self._served: dict[Place, int] = {}
-        self._held: set[Place] = set()
+        self._rests: defaultdict[str, Rests] = defaultdict(Rests)
+        self._blocked: dict[Place, PostId] = {}
 
     async def run(self, chat: Chat) -> None:
         """Delivers to one chat until it is cancelled. Who is cancelled in the middle of a delivery does not know
         whether it arrived: the post stays pending (at-least-once)."""
+        rests = self._rests[chat.scheme]
         async with asyncio.TaskGroup() as places:
             with self._hints.watch_outbox() as hinted:
                 while True:
@@ -55,19 +57,33 @@ class Outbox:
                     busy = frozenset(self._busy)
                     pending = await self._pending(chat.scheme)
                     now = self._ledger.clock.now()
-                    for post in sorted(_heads(pending, now), key=self._turn_of):
-                        if post.place not in busy and not post.waits(now):
+                    rests.keep(pending)
+                    for post in sorted(heads(pending, now), key=self._turn_of):
+                        if post.place not in busy and not post.waits(now) and not rests.waits(post, now):
                             self._busy.add(post.place)
                             places.create_task(self._next(chat, post))
-                    await hinted.wait()
+                    await self._hint(hinted, rests)
+
+    async def _hint(self, hinted: asyncio.Event, rests: Rests) -> None:
+        """Waits for one, or until the chat takes something again."""
+        clock = self._ledger.clock
+        again = rests.next(clock.now())
+        if again is None:
+            await hinted.wait()
+            return
+        async with asyncio.TaskGroup() as group:
+            waits = [group.create_task(hinted.wait()), group.create_task(clock.sleep(again - clock.now()))]
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            for each in waits:
+                each.cancel()
 
     async def _pending(self, scheme: str) -> list[Post]:
         """Those that have to wait as well: they hold back what is behind them at their place."""
         return await self._ledger.surely(lambda work: work.store.pending_posts(scheme))
 
-    def _turn_of(self, post: Post) -> tuple[int, int]:
-        """By rank, and of places the one that has shown nothing for longest."""
-        return _rank(post), self._served.get(post.place, 0)
+    def _turn_of(self, post: Post) -> tuple[Urgency, int]:
+        """Of places with the same urgency the one goes first that has shown nothing for longest."""
+        return post.urgency, self._served.get(post.place, 0)
 
     async def _next(self, chat: Chat, post: Post) -> None:
         """Delivers what is first at a place. What comes next there is looked up anew, for it may have been
@@ -82,13 +98,17 @@ class Outbox:
         try:
             receipt = await chat.deliver(await self._replying(post))
         except Moved as moved:
-            new = moved.new
-            log.warning("%s goes on as %s: %s", post.place, new, moved.reason)
-            await self._whereabouts.moved(post.place, new)
+            log.warning("%s goes on as %s: %s", post.place, moved.new, moved.reason)
+            await self._whereabouts.moved(post.place, moved.new)
         except Gone as gone:
             await self._gone(chat, post, gone.reason)
-        except Held as held:
-            await self._keep(chat, post, held)
+        except Later as later:
+            self._rests[chat.scheme].rest(post, self._ledger.clock.now(), later.until)
+        except Blocked as blocked:
+            lost = post.kind in _SHED or self._ledger.clock.now() >= post.created_at + self._life_s
+            retry_at = None if lost else blocked.retry_at
+            first = self._blocked.setdefault(post.place, post.id)
+            await self._not_delivered(chat, post, blocked.reason, retry_at, first)
         except NotDelivered as refused:
             shed = post.kind in _SHED and post.attempts >= _SHED_ATTEMPTS
             await self._not_delivered(chat, post, refused.reason, None if shed else refused.retry_at)
@@ -102,8 +122,13 @@ class Outbox:
             await self._not_delivered(chat, post, f"an internal error: {type(defect).__name__}", retry_at)
         else:
             self._served[post.place] = next(self._turns)
-            self._held.discard(post.place)
-            await self._ledger.surely(lambda work: _delivered(work, post, receipt))
+            first = self._blocked.pop(post.place, post.id)
+            await self._ledger.surely(lambda work: _delivered(work, chat, post, receipt, first))
+
+    @property
+    def _life_s(self) -> float:
+        """For how long what waits for a place that takes nothing is kept."""
+        return self._ledger.limits.message_life_s
 
     async def _gone(self, chat: Chat, post: Post, reason: str) -> None:
         try:
@@ -113,14 +138,6 @@ class Outbox:
         else:
             if why_not is not None:
                 await self._not_delivered(chat, post, why_not, None)
-
-    async def _keep(self, chat: Chat, post: Post, held: Held) -> None:
-        shed = post.kind in _SHED and post.attempts >= _SHED_ATTEMPTS
-        await self._not_delivered(chat, post, held.reason, None if shed else held.retry_at)
-        if post.place not in self._held:
-            self._held.add(post.place)
-            text = wording.held_posts(post.place, held.reason)
-            await self._ledger.surely(lambda work: _tell(work, chat, post, f"{_HELD}{post.id}", text))
 
     async def _replying(self, post: Post) -> Post:
         """The post below what it answers, where that was shown at the same place."""
@@ -134,17 +151,22 @@ class Outbox:
     def _later(self, post: Post) -> float:
         return self._ledger.clock.now() + self._ledger.backoff(post.attempts + 1, cap_s=60)
 
-    async def _not_delivered(self, chat: Chat, post: Post, reason: str, retry_at: float | None) -> None:
-        """Puts a post off until `retry_at`, or gives it up where that is None."""
+    async def _not_delivered(
+        self, chat: Chat, post: Post, reason: str, retry_at: float | None, blocked: PostId | None = None
+    ) -> None:
+        """Puts a post off until `retry_at`, or gives it up where that is None. `blocked` is the first post of those for
+        which the place was not free."""
 
         async def body(work: Work) -> None:
             newest = await work.post(post.key) or post
             if retry_at is None:
                 work.put(replace(newest, state=PostState.FAILED, error=reason))
-                await _report(work, chat, newest, reason)
+                await _report(work, chat, newest, wording.undelivered_post(newest.place, reason))
             else:
                 work.put(replace(newest, due_at=retry_at, attempts=post.attempts + 1, error=reason))
                 work.then(lambda: work.wake.at(retry_at))
+                if blocked is not None:
+                    await _report(work, chat, newest, wording.waiting_post(newest.place, reason), blocked)
             await _traced(work, newest, error=reason, given_up=retry_at is None)
 
         await self._ledger.surely(body)
@@ -152,58 +174,33 @@ class Outbox:
             log.warning("%s: a post could not be delivered and is given up: %s", post.place, reason)
 
 
-async def _delivered(work: Work, post: Post, receipt: str) -> None:
-    """A post that was revised while it was under way stays pending, to be edited."""
+async def _delivered(work: Work, chat: Chat, post: Post, receipt: str, blocked: PostId) -> None:
+    """A post that was revised while it was under way stays pending, to be edited. `blocked` is the one that waited for
+    its place first, if any did."""
     newest = await work.post(post.key) or post
     unchanged = (newest.part, newest.buttons) == (post.part, post.buttons)
     state = PostState.SENT if unchanged else PostState.PENDING
     work.put(replace(newest, state=state, receipt=receipt, attempts=0, error=None))
+    if post.attempts or blocked != post.id:
+        for where in chat.reports():
+            await revise(work, _report_key(post.place, where, blocked), wording.shown_again(post.place))
     await _traced(work, newest, receipt=receipt, edited=post.receipt is not None)
     if post.kind is PostKind.HANDOFF and post.receipt is None:
         await interlink(work, post.key)
 
 
-async def _report(work: Work, chat: Chat, post: Post, reason: str) -> None:
+async def _report(work: Work, chat: Chat, post: Post, text: str, waiting: PostId | None = None) -> None:
     """Progress may be lost, an edit changes what people have seen, and a report is not reported itself."""
-    if post.kind is not PostKind.PROGRESS and post.receipt is None:
-        text = wording.undelivered_post(post.place, reason)
-        await _tell(work, chat, post, f"{_REPORT}{post.place}", text)
+    if post.kind is PostKind.PROGRESS or post.receipt is not None or post.key.startswith(_REPORT):
+        return
+    for where in chat.reports():
+        if where != post.place:
+            await show(work, _report_key(post.place, where, waiting), where, PostKind.NOTICE, text)
 
 
-async def _tell(work: Work, chat: Chat, post: Post, key: str, text: str) -> None:
-    if not post.key.startswith((_REPORT, _HELD)):
-        for where in chat.reports():
-            if where != post.place:
-                await show(work, f"{key}:{where}", where, PostKind.NOTICE, text)
-
-
-def _heads(posts: Iterable[Post], now: float) -> list[Post]:
-    """What is to be delivered next at each place."""
-    waiting: dict[Place, list[Post]] = {}
-    for post in posts:
-        waiting.setdefault(post.place, []).append(post)
-    return [_head(of_place, now) for of_place in waiting.values()]
-
-
-def _head(waiting: list[Post], now: float) -> Post:
-    first = min(waiting, key=_rank)
-    if first.kind is not PostKind.FINAL:
-        return first
-    # An answer does not stand above its question, unless that cannot be shown now.
-    return next((post for post in waiting if not post.waits(now) and _announces(post, first)), first)
-
-
-def _announces(post: Post, final: Post) -> bool:
-    of_it = post.message is not None and post.message == final.message
-    return of_it and post.kind is PostKind.HANDOFF and post.receipt is None
-
-
-def _rank(post: Post) -> int:
-    if post.kind is PostKind.FINAL:
-        return 0
-    if post.kind is PostKind.MARK:
-        return 3
-    return 1 if post.receipt is None else 2
+def _report_key(place: Place, where: Place, waiting: PostId | None) -> str:
+    """Of what is given up at a place there is one, and one each time that something begins to wait there."""
+    return f"{_REPORT}{place}:{where}" + (f":{waiting}" if waiting else "")
 
 
 async def _traced(work: Work, post: Post, **detail: str | bool) -> None:

@@ -38,13 +38,14 @@ async def show(
         return
     place = work.means.led(place)
     parts = chat.compose(text, rich=rich)
+    idents = [PostId(work.new_id()) for _ in parts]  # in a row, so that no other text comes between the parts
     for number, part in enumerate(parts, 1):
         part_key = key if number == 1 else f"{key}#{number}"
         part_buttons = tuple(buttons) if number == len(parts) else ()
         if not await _revise(work, part_key, part, part_buttons):
             work.put(
                 Post(
-                    id=PostId(work.new_id()),
+                    id=idents[number - 1],
                     key=part_key,
                     place=place,
                     kind=kind,

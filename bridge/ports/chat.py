@@ -74,8 +74,18 @@ class Gone(NotDelivered):
     """The place is no more, for its topic was deleted."""
 
 
-class Held(NotDelivered):
-    """It cannot be shown there before people have done what the reason says. It is kept, and tried again at times."""
+class Later(NotDelivered):
+    """The chat takes nothing of that urgency at that place before `until`. It was not even tried: that costs the post
+    nothing, and needs no storing, since the chat knows it after a restart too."""
+
+    def __init__(self, reason: str, *, until: float) -> None:
+        super().__init__(reason, retry_at=until)
+        self.until = until
+
+
+class Blocked(NotDelivered):
+    """The place takes nothing until a person has done something about it. What is for it is kept, and tried again by
+    and by; operators are told."""
 
     def __init__(self, reason: str, *, retry_at: float) -> None:
         super().__init__(reason, retry_at=retry_at)

@@ -4,7 +4,8 @@ import asyncio
 
 from bridge.flow import showing
 from bridge.ids import Place
-from bridge.ports.chat import Ambiguous, NotDelivered
+from bridge.limits import Limits
+from bridge.ports.chat import Ambiguous, Blocked, Later, NotDelivered
 from bridge.ports.runtime import Prompt, Result, Text
 from bridge.post import Post, PostKind, PostState
 from tests.fakes.runtime import FakeAgent
@@ -228,12 +229,99 @@ async def test_progress_is_shed_after_three_more_attempts_and_holds_nothing_up_f
         await show(on, "progress", "working", kind=PostKind.PROGRESS)
         await show(on, "notice", "notice")
         await on.quiet()
-        assert sent(on) == []
-        await on.clock.advance(5)
         assert sent(on) == ["notice"]
+        await on.clock.advance(5)
         post = await on.store.post("progress")
         assert post is not None
         assert post.state is PostState.FAILED
+
+
+async def test_what_a_chat_does_not_take_yet_costs_nothing_and_comes_to_the_second() -> None:
+    async with stage(session("career")) as on:
+        opens_at, tries = on.clock.now() + 1_000, 0
+
+        def spent(post: Post) -> Exception | None:
+            nonlocal tries
+            tries += 1
+            return Later("spent", until=opens_at) if on.clock.now() < opens_at else None
+
+        on.chat.fault = spent
+        await show(on, "progress", "working", kind=PostKind.PROGRESS)
+        await show(on, "notice", "notice")
+        before = await on.store.post("notice")
+        await on.clock.advance(999.5)
+        assert (sent(on), tries) == ([], 1)
+        assert await on.store.post("notice") == before
+        await on.clock.advance(0.5)
+        assert sent(on) == ["notice", "working"]
+
+
+async def test_a_reply_to_a_command_passes_all_that_waits() -> None:
+    async with stage(session("career"), session("finance")) as on:
+        opens_at = on.clock.now() + 60
+        on.chat.fault = lambda post: None if post.key.startswith("reply:") else Later("spent", until=opens_at)
+        for number in range(250):
+            await show(on, f"c{number}", f"c{number}", kind=PostKind.FINAL)
+            await show(on, f"f{number}", f"f{number}", room("finance"))
+        await on.say("career", "/status")
+        await on.chat.seen(CAREER, "Career")
+        assert len(on.chat.deliveries) == 1
+
+
+async def test_questions_come_before_other_notices() -> None:
+    async with stage(session("career")) as on:
+        on.chat.held[CAREER] = gate = asyncio.Event()
+        await show(on, "first", "held up")
+        await on.quiet()
+        await show(on, "notice", "notice")
+        await show(on, "question:1", "really?")
+        gate.set()
+        await on.quiet()
+        assert sent(on) == ["held up", "really?", "notice"]
+
+
+async def test_the_parts_of_a_final_wait_for_each_other_and_let_no_other_final_between_them() -> None:
+    async with stage(session("career")) as on:
+        on.chat.limit = 3
+        faults = [Ambiguous("the line broke")] * 3
+        on.chat.fault = lambda post: faults.pop() if faults and post.text == "one" else None
+        await asyncio.gather(
+            show(on, "final:1", "onetwo", kind=PostKind.FINAL), show(on, "final:2", "sixten", kind=PostKind.FINAL)
+        )
+        await on.clock.advance(60)
+        assert sent(on) == ["one", "two", "six", "ten"]
+
+
+async def test_a_place_that_takes_nothing_is_told_once_and_what_is_for_it_comes_when_it_works_again() -> None:
+    async with stage(session("career")) as on:
+
+        def kicked(post: Post) -> Exception | None:
+            return Blocked("the bot was kicked", retry_at=on.clock.now() + 60) if post.place == CAREER else None
+
+        on.chat.fault = kicked
+        for text in ("one", "two"):
+            await show(on, text, text, kind=PostKind.FINAL)
+        await show(on, "progress", "working", kind=PostKind.PROGRESS)
+        await on.clock.advance(300)
+        waits = (
+            "What is for room:career waits, for it cannot be shown there: the bot was kicked. It is sent nowhere else."
+        )
+        assert on.chat.texts(room("office")) == [waits]
+        assert len(on.chat.deliveries) == 1
+        on.chat.fault = lambda post: None
+        await on.clock.advance(60)
+        assert on.chat.texts(CAREER) == ["one", "two", "working"]
+        assert on.chat.texts(room("office")) == ["What is for room:career is shown there again."]
+
+
+async def test_what_nobody_makes_room_for_is_given_up_in_the_end() -> None:
+    async with stage(session("career"), limits=Limits(message_life_s=3_600)) as on:
+        on.chat.fault = lambda post: Blocked("kicked", retry_at=on.clock.now() + 900) if post.place == CAREER else None
+        await show(on, "one", "one", kind=PostKind.FINAL)
+        await on.clock.advance(3_000)
+        assert [post.key for post in await on.store.pending_posts("room")] == ["one"]
+        await on.clock.advance(900)
+        assert await on.store.pending_posts("room") == []
 
 
 async def test_a_final_is_never_shed() -> None:

@@ -15,7 +15,7 @@ from bridge.flow import showing
 from bridge.ids import Place
 from bridge.message import Origin
 from bridge.move import Move, Why
-from bridge.ports.chat import Gone, Held, Migrated, Moved, NotDelivered, Person, Renamed, Reopened
+from bridge.ports.chat import Blocked, Gone, Migrated, Moved, NotDelivered, Person, Renamed, Reopened
 from bridge.ports.runtime import Prompt
 from bridge.ports.store import Change
 from bridge.post import Button, Post, PostKind, PostState
@@ -284,7 +284,7 @@ async def _bound(on: Stage, place: Place) -> Binding:
 
 async def test_what_people_must_set_right_is_kept_told_once_and_shown_when_they_have() -> None:
     async with stage(session("career")) as on:
-        on.chat.fault = refusing(lambda: Held("the topic is closed: open it again", retry_at=on.clock.now() + 600))
+        on.chat.fault = refusing(lambda: Blocked("the topic is closed: open it again", retry_at=on.clock.now() + 600))
         await show(on, "final-1", "final 1")
         await show(on, "final-2", "final 2")
         await on.quiet()
@@ -299,7 +299,7 @@ async def test_what_people_must_set_right_is_kept_told_once_and_shown_when_they_
 
 async def test_without_a_word_it_is_tried_again_after_a_while() -> None:
     async with stage(session("career")) as on:
-        on.chat.fault = refusing(lambda: Held("closed", retry_at=on.clock.now() + 600))
+        on.chat.fault = refusing(lambda: Blocked("closed", retry_at=on.clock.now() + 600))
         await show(on, "final", "final")
         await on.quiet()
         on.chat.fault = lambda post: None
@@ -311,7 +311,7 @@ async def test_without_a_word_it_is_tried_again_after_a_while() -> None:
 async def test_a_second_time_is_told_again() -> None:
     async with stage(session("career")) as on:
         for number in (1, 2):
-            on.chat.fault = refusing(lambda: Held("closed", retry_at=on.clock.now() + 600))
+            on.chat.fault = refusing(lambda: Blocked("closed", retry_at=on.clock.now() + 600))
             await show(on, f"final-{number}", f"final {number}")
             await on.quiet()
             on.chat.fault = lambda post: None

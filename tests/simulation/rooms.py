@@ -61,7 +61,7 @@ class Rooms:
         return receipt
 
     def _in_order(self, post: Post) -> None:
-        """What stood first in the store is shown first, finals before all else, but for the question of a final."""
+        """What is more urgent is shown first, then what stood first in the store. A final comes below its handoff."""
         if post.receipt is not None or post.key in self._keys:
             return
         waiting = self._world.archive.unshown(post.place)
@@ -72,11 +72,21 @@ class Rooms:
         mine = self._world.archive.unshown_since.get(post.key, 0)
         for one in waiting:
             earlier = self._world.archive.unshown_since[one.key] < mine and one.key not in self._keys
-            if not earlier or (post.kind is PostKind.FINAL and one.kind is not PostKind.FINAL):
+            if not earlier or _haste(post) < _haste(one):
                 continue
-            first = (one.kind is not PostKind.FINAL, one.created_at, one.id)
-            if first < (post.kind is not PostKind.FINAL, post.created_at, post.id):
+            if (_haste(one), one.created_at, one.id) < (_haste(post), post.created_at, post.id):
                 self._world.broke("outbox order", f"{post.key} goes before {one.key}", post.key, one.key)
+
+
+def _haste(post: Post) -> int:
+    """What people wait for before what they are told, and what nobody misses last."""
+    if post.kind is PostKind.FINAL:
+        return 1
+    if post.kind is PostKind.NOTICE and post.key.startswith("reply:"):
+        return 0
+    if post.kind is PostKind.NOTICE and (post.key.startswith("question:") or post.buttons):
+        return 2
+    return 4 if post.kind in (PostKind.PROGRESS, PostKind.MARK) else 3
 
 
 class RoomsOf(WithoutTopics):

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 
-from adapters.telegram.budget import Budget, Rate, Rates
+from adapters.telegram.budget import Rate, Rates
 from adapters.telegram.chat import TelegramChat
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.sole import Claim
@@ -160,16 +160,15 @@ class RememberingIntake:
         self._changed = asyncio.Event()
 
 
-def roomy() -> Budget:
-    """A budget that no test reaches that is not about budgets."""
-    return Budget(Rates(chat=Rate(1000, 1), group=Rate(1000, 1), bot=Rate(1000, 1)))
+ROOMY = Rates(chat=Rate(1000, 1), group=Rate(1000, 1), bot=Rate(1000, 1))
+"""Limits that no test reaches that is not about them."""
 
 
 def chat_for(
     api: BotApi,
     clock: Clock,
     *,
-    budget: Budget | None = None,
+    rates: Rates = ROOMY,
     patience: Patience = PATIENT,
     chats: frozenset[int] = frozenset({FORUM}),
     token: str | None = None,
@@ -183,7 +182,7 @@ def chat_for(
         users=frozenset({USER}),
         chats=chats,
     )
-    return TelegramChat(config, clock, Halfway(), claim=claim, budget=budget or roomy(), patience=patience, moves=moves)
+    return TelegramChat(config, clock, Halfway(), claim=claim, rates=rates, patience=patience, moves=moves)
 
 
 @asynccontextmanager
@@ -207,10 +206,11 @@ def post(
     buttons: tuple[Button, ...] = (),
     receipt: str | None = None,
     attempts: int = 0,
+    key: str = "k1",
 ) -> Post:
     return Post(
         id=PostId("p1"),
-        key="k1",
+        key=key,
         place=place,
         kind=kind,
         text=text,

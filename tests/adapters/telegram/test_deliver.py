@@ -2,9 +2,9 @@
 
 import pytest
 
-from adapters.telegram.budget import Budget, Rate, Rates
+from adapters.telegram.budget import Rate, Rates
 from bridge.ids import Place
-from bridge.ports.chat import Ambiguous, Chat, NotDelivered
+from bridge.ports.chat import Ambiguous, Blocked, Chat, Later, NotDelivered
 from bridge.post import Button, PostKind
 from tests.adapters.telegram.stage import (
     CAREER,
@@ -22,6 +22,7 @@ from tests.fakes.bot_api import BotApi, Fault
 
 GENERAL_PLACE = Place(f"telegram:{FORUM}/general")
 PRIVATE_PLACE = Place(f"telegram:{OPERATOR}")
+SMALL = Rates(chat=Rate(10, 1000), group=Rate(10, 1000))
 
 
 async def refused(chat: Chat, **fields: object) -> NotDelivered:
@@ -163,7 +164,7 @@ async def test_a_removed_bot_is_reported(api: BotApi, clock: FlyingClock, intake
         await api.until(lambda: api.updates.polling)
         error = await refused(chat)
     assert "kicked" in error.reason
-    assert error.retry_at is None
+    assert isinstance(error, Blocked)
 
 
 async def test_an_unknown_chat_is_reported(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
@@ -262,30 +263,28 @@ async def test_buttons_carry_their_actions(api: BotApi, clock: FlyingClock, inta
 async def test_what_becomes_of_a_handoff_gives_way_once_it_is_shown(
     api: BotApi, clock: FlyingClock, intake: RememberingIntake
 ) -> None:
-    budget = Budget(Rates(chat=Rate(5, 1000), group=Rate(5, 1000), yielding=0.6))
-    async with running(chat_for(api, clock, budget=budget), intake) as chat:
+    async with running(chat_for(api, clock, rates=SMALL), intake) as chat:
         await api.until(lambda: api.updates.polling)
-        sent = [await chat.deliver(post(kind=PostKind.HANDOFF)) for _ in range(3)]
-        error = await refused(chat, kind=PostKind.HANDOFF, receipt=sent[0], text="answered")
-        assert error.retry_at is not None
+        sent = [await chat.deliver(post(kind=PostKind.HANDOFF)) for _ in range(7)]
+        assert (await refused(chat, kind=PostKind.HANDOFF, receipt=sent[0], text="answered")).retry_at is not None
         await chat.deliver(post("one more", kind=PostKind.HANDOFF))
-        await chat.deliver(post("final"))
-    assert len(api.calls("sendMessage")) == 5
+    assert len(api.calls("sendMessage")) == 8
 
 
-async def test_progress_gives_way_before_the_budget_is_spent(
+async def test_progress_gives_way_before_the_budget_is_spent_and_all_but_replies_do_in_the_end(
     api: BotApi, clock: FlyingClock, intake: RememberingIntake
 ) -> None:
-    budget = Budget(Rates(chat=Rate(5, 1000), group=Rate(5, 1000), yielding=0.6))
-    async with running(chat_for(api, clock, budget=budget), intake) as chat:
+    async with running(chat_for(api, clock, rates=SMALL), intake) as chat:
         await api.until(lambda: api.updates.polling)
-        for _ in range(3):
+        for _ in range(6):
             await chat.deliver(post(kind=PostKind.PROGRESS))
-        error = await refused(chat, kind=PostKind.PROGRESS)
-        assert error.retry_at is not None
+        assert (await refused(chat, kind=PostKind.PROGRESS)).retry_at is not None
         await chat.deliver(post("final"))
         await chat.deliver(post("final"))
-        assert (await refused(chat, text="final")).retry_at is not None
+        assert isinstance(await refused(chat, text="final"), Later)
+        for _ in range(2):
+            await chat.deliver(post("a status", key="reply:1", kind=PostKind.NOTICE))
+        assert isinstance(await refused(chat, key="reply:1", kind=PostKind.NOTICE), Later)
         clock.fly(1001)
         await chat.deliver(post("final"))
-    assert len(api.calls("sendMessage")) == 6
+    assert len(api.calls("sendMessage")) == 11

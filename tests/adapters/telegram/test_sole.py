@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.compose import sole_poller
+from adapters.sole_poller import sole_poller
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.sole import PolledElsewhere, lock_file
 from bridge.ports.chat import NotDelivered

@@ -5,7 +5,7 @@ import pytest
 from adapters.telegram.chat import TelegramChat
 from bridge.ids import Place
 from bridge.move import Move, Why
-from bridge.ports.chat import Gone, Held, Migrated, Moved, NotDelivered, Renamed, Reopened
+from bridge.ports.chat import Blocked, Gone, Migrated, Moved, NotDelivered, Renamed, Reopened
 from tests.adapters.telegram.stage import (
     CAREER,
     DESK,
@@ -157,7 +157,7 @@ async def test_where_topics_are_switched_off_nothing_is_lost_and_nothing_goes_to
     async with running(chat, intake):
         await api.until(lambda: api.updates.polling)
         api.switch_topics(FORUM, on=False)
-        with pytest.raises(Held, match="switched off"):
+        with pytest.raises(Blocked, match="switched off"):
             await chat.deliver(post())
         assert api.sent(FORUM) == []
         api.switch_topics(FORUM, on=True)
@@ -172,7 +172,7 @@ async def test_a_closed_topic_is_opened_where_the_bot_may(
         await api.until(lambda: api.updates.polling)
         managing(api, topics=False)
         api.close_topic(FORUM, DESK)
-        with pytest.raises(Held, match="closed: open it again") as held:
+        with pytest.raises(Blocked, match="closed: open it again") as held:
             await chat.deliver(post())
         assert held.value.retry_at is not None
         assert api.sent(FORUM, DESK) == []

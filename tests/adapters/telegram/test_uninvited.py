@@ -1,8 +1,9 @@
 """Nothing that Telegram brings is admitted but what somebody who may says in a place of the bridge, there and then."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, cast
 
 from adapters.telegram.chat import TelegramChat
@@ -11,6 +12,7 @@ from bridge.decision import Effect
 from bridge.ids import Place
 from bridge.message import Origin, State
 from bridge.ports.chat import Intake
+from bridge.post import Button
 from tests.adapters.telegram.stage import (
     CAREER,
     DESK,
@@ -19,9 +21,13 @@ from tests.adapters.telegram.stage import (
     OPERATOR,
     USER,
     FlyingClock,
+    RememberingIntake,
     chat_for,
+    post,
 )
 from tests.fakes.bot_api import BotApi
+from tests.fakes.bot_api.people import Said
+from tests.fakes.bot_api.repertoire import Act, edits, happens, says, touches
 from tests.fakes.chat import FakeChat
 from tests.flow.stage import Stage, rule, session, stage
 
@@ -198,3 +204,71 @@ async def test_no_button_is_pressed_from_elsewhere(api: BotApi, clock: FlyingClo
 async def refused(on: Stage) -> list[str]:
     """Who has tried what they may not, as the audit shows."""
     return [one.by for one in await on.store.recent_acts(None, 9) if one.act is ActKind.REFUSED]
+
+
+ELSEWHERE_FORUM, GROUP, NEWS = -1009, -55, -1004
+STRANGER_ID, BOT_ID = 999, 888
+CLOCKWORK = {"last", "keep", "unhandled", "done", "recall", "remember"}
+
+
+class Watched:
+    """An intake that tells what was asked of it but to keep what came."""
+
+    def __init__(self, intake: RememberingIntake) -> None:
+        self._intake = intake
+        self.asked: list[object] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name in CLOCKWORK:
+            return getattr(self._intake, name)
+
+        async def asked(*arguments: object) -> str:
+            self.asked.append((name, *arguments))
+            return ""
+
+        return asked
+
+
+def nobodys(api: BotApi) -> Iterator[Act]:
+    """What they do who are nobody here, and what somebody does where the bot is not to listen."""
+    api.forum(ELSEWHERE_FORUM, topics={DESK: "Desk"})
+    api.group(GROUP)
+    api.channel(NEWS)
+    api.private(STRANGER_ID, topics={DESK: "Desk"})
+    for chat, thread in ((FORUM, DESK), (FORUM, None), (GROUP, None)):
+        where: Said = {"chat": chat, "thread": thread}
+        yield from says(api, STRANGER_ID, **where)
+        yield from edits(api, says(api, STRANGER_ID, **where), chat)
+        yield from happens(api, STRANGER_ID, chat, thread)
+        speakers: Sequence[Said] = ({"bot": True}, {"anonymous": True}, {"as_channel": NEWS})
+        for speaker in speakers:
+            spoken: Said = {**where, **speaker}
+            yield from says(api, BOT_ID if speaker.get("bot") else OPERATOR, **spoken)
+    yield from says(api, OPERATOR, chat=ELSEWHERE_FORUM, thread=DESK)
+    yield from edits(api, says(api, OPERATOR, chat=ELSEWHERE_FORUM, thread=DESK), ELSEWHERE_FORUM)
+    yield from says(api, STRANGER_ID, thread=DESK)
+    yield from edits(api, says(api, STRANGER_ID), STRANGER_ID)
+    yield "posted in a channel", partial(api.post, "/stop all", chat=NEWS)
+    yield "handed on from a channel", partial(api.post, "/stop all", chat=NEWS, linked=FORUM)
+
+
+async def test_whatever_somebody_does_who_is_nobody_here_means_nothing(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    watched = Watched(intake)
+    chat = chat_for(api, clock, chats=frozenset({FORUM, GROUP}))
+    running = asyncio.create_task(chat.run(cast(Intake, watched), {}))
+    try:
+        await api.until(lambda: api.updates.polling)
+        await chat.deliver(post("Is it so?", buttons=(Button("Yes", "ok:1"),)))
+        for _, act in (*nobodys(api), *touches(api, STRANGER_ID, api.sent(FORUM, DESK))):
+            act()
+        last = api.updates.pending[-1]["update_id"]
+        await intake.until(lambda: last in intake.finished and len(intake.finished) == len(intake.kept))
+        assert watched.asked == []
+        assert not any(intake.finished.values())
+        assert len(api.history) == 1
+        assert not api.answers
+    finally:
+        running.cancel()
+        await asyncio.wait([running])

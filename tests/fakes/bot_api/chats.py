@@ -64,9 +64,19 @@ class Chats:
         self._world.rooms[chat].reactions = frozenset(allowed)
 
     # Members
-    def member(self, chat: int, user: int, status: str = "member", *, by: int | None = None, **rights: bool) -> None:
+    def member(
+        self,
+        chat: int,
+        user: int,
+        status: str = "member",
+        *,
+        by: int | None = None,
+        link: str | None = None,
+        **rights: bool,
+    ) -> None:
         """Somebody's standing, with the rights that differ from the usual ones: `member(chat, api.bot,
-        "administrator", can_manage_topics=False)`. With `by` it is changed by that person, and the bot hears of it."""
+        "administrator", can_manage_topics=False)`. With `by` it is changed by that person, and the bot hears of it;
+        `link` is the address by which somebody joined."""
         room = self._world.rooms[chat]
         old = room.bot if user == BOT["id"] else room.members.get(user, Member("left"))
         new = room.members[user] = Member(status, rights)
@@ -80,6 +90,9 @@ class Chats:
             "old_chat_member": member_json(who, old),
             "new_chat_member": member_json(who, new),
         }
+        if link is not None:
+            link_: Json = {"invite_link": link, "creator": BOT, "creates_join_request": False}
+            told["invite_link"] = link_ | {"is_primary": False, "is_revoked": False}
         self.updates.add("my_chat_member" if user == BOT["id"] else "chat_member", told)
 
     def remove_bot(self, chat: int) -> None:

@@ -136,8 +136,12 @@ class People(Chats):
 
     def joins(self, chat: int, *, user: int, link: str | None = None) -> None:
         """Somebody joins a group, by a link where one is given."""
-        self.member(chat, user, "member", by=user)
+        self.member(chat, user, "member", by=user, link=link)
         self.service(chat, {"new_chat_members": [person(user)]}, user=user)
+
+    def asks_to_join(self, chat: int, *, user: int) -> None:
+        told = {"chat": self._world.rooms[chat].chat, "from": person(user), "user_chat_id": user, "date": 1_800_000_000}
+        self.updates.add("chat_join_request", told)
 
     def post(self, text: str, *, chat: int, linked: int | None = None) -> int:
         """A post in a channel; with `linked`, Telegram forwards it into that group too, and its id there is

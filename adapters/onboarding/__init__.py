@@ -1,0 +1,1 @@
+"""`tieline init`: from a bot's token to the first handoff, with a person at a terminal."""

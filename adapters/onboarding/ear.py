@@ -1,0 +1,100 @@
+"""Hears what is done in Telegram, without losing a thing between two steps."""
+
+import json
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from adapters.onboarding.hearing import GROUPS, Event, Moved, Room, Seated, Somebody, read
+from adapters.telegram.asking import Asking, Unanswered, Why
+from bridge.ports.clock import Clock
+
+_T = TypeVar("_T")
+_WAIT_S = 25
+_PAUSE_S = 2
+_CONFLICT_S = 30
+_ALLOWED = json.dumps(["message", "my_chat_member"])
+
+
+class Ear:
+    """`trouble` is told what keeps Telegram away, once, and "" when it is heard again."""
+
+    def __init__(self, asking: Asking, clock: Clock, username: str, trouble: Callable[[str], None]) -> None:
+        self._asking = asking
+        self._clock = clock
+        self._username = username
+        self._trouble = trouble
+        self._heard: deque[Event] = deque()
+        self._offset: int | None = None
+        self._away = ""
+        self._conflict_at: float | None = None
+        self._seats: dict[int, tuple[Somebody, Room]] = {}
+
+    def seats_by(self, person: Somebody) -> list[Room]:
+        """The groups in which that person has seated the bot, as far as this was heard; the newest last."""
+        return [room for who, room in self._seats.values() if who.id == person.id]
+
+    async def until(self, pick: Callable[[Event], _T | None]) -> _T:
+        """What `pick` makes of an event, once that is not None. What it passes over is heard no more.
+
+        Raises `Unanswered` where somebody else takes the updates, or the token is refused; else it tries again."""
+        while True:
+            while self._heard:
+                if (found := pick(self._heard.popleft())) is not None:
+                    return found
+            await self._listen()
+
+    async def acknowledge(self) -> None:
+        """What was heard is not told again to who listens next."""
+        if self._offset is not None:
+            with suppress(Unanswered):
+                await self._asking.poll(offset=self._offset, timeout=0, limit=1)
+
+    async def _listen(self) -> None:
+        after = {"offset": self._offset} if self._offset is not None else {}
+        try:
+            updates = await self._asking.poll(timeout=_WAIT_S, allowed_updates=_ALLOWED, **after)
+        except Unanswered as error:
+            await self._failed(error)
+            return
+        self._tell("")
+        for update in updates:
+            if not isinstance(update, dict) or not isinstance(update.get("update_id"), int):
+                continue
+            self._offset = update["update_id"] + 1
+            event = read(update, self._username)
+            if event is not None:
+                self._keep(event)
+
+    def _keep(self, event: Event) -> None:
+        self._heard.append(event)
+        match event:
+            case Seated(person, room, present) if room.kind in GROUPS:
+                self._seats.pop(room.id, None)
+                if present:
+                    self._seats[room.id] = (person, room)
+            case Moved(room, to) if room in self._seats:
+                person, known = self._seats.pop(room)
+                self._seats[to] = (person, Room(to, "supergroup", known.title))
+
+    async def _failed(self, error: Unanswered) -> None:
+        now = self._clock.now()
+        match error.why:
+            case Why.CONFLICT:
+                # One alone may be the end of a poll of our own.
+                if self._conflict_at is not None and now - self._conflict_at < _CONFLICT_S:
+                    self._conflict_at = None
+                    raise error
+                self._conflict_at = now
+                await self._clock.sleep(1)
+            case Why.TOKEN | Why.NO_API:
+                raise error
+            case _:
+                self._tell(error.reason)
+                await self._clock.sleep(max(_PAUSE_S, error.after_s))
+
+    def _tell(self, trouble: str) -> None:
+        if trouble != self._away:
+            self._away = trouble
+            self._trouble(trouble)

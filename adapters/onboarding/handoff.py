@@ -1,0 +1,96 @@
+"""The last step: the bridge runs on the new home, and hands its first work on."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from adapters.api.listener import SocketTaken
+from adapters.compose import bridge
+from adapters.onboarding.console import Console, Ended
+from adapters.onboarding.file import Office
+from adapters.onboarding.first import TEXT, FirstHandoff
+from adapters.run import alone
+from adapters.settings.load import load
+from adapters.sqlite.lock import HomeLocked
+from adapters.sqlite.migrate import NewerSchema
+from adapters.telegram.place import person_id
+from bridge.caller import Caller
+from bridge.errors import Code, Refused
+from bridge.flow.exchange import Exchange
+from bridge.ids import Place, session_id
+from bridge.message import Origin
+from bridge.post import PostKind
+from bridge.request import Answer
+from bridge.trace import Step, StepKind
+from bridge.views import FileState, Receipt, Send
+
+_PATIENCE_S = 300.0
+_SHOWN = 600
+_SHOWING_S = 20.0
+_LOOK_S = 0.1
+
+
+async def first(console: Console, home: Path, office: Office, environ: Mapping[str, str]) -> FirstHandoff:
+    """Sends it as the operator would in the first topic, and waits for its answer there. The bridge ends with it.
+
+    Raises `Refused` where no bridge can run."""
+    try:
+        return await _first(console, home, office, environ)
+    except Exception as error:
+        match alone(error):
+            case HomeLocked() | SocketTaken() | NewerSchema() as taken:
+                raise Refused(Code.BUSY, str(taken), remedy="All is written; set that right: tieline run") from None
+            case Refused() as refused:
+                raise refused from None
+            case _:
+                raise
+
+
+async def _first(console: Console, home: Path, office: Office, environ: Mapping[str, str]) -> FirstHandoff:
+    settings = load(home, environ)
+    asker, asked = office.desks[:2]
+    async with bridge(settings, environ, alone=True) as exchange:
+        if exchange.charter.file is not FileState.HOLDS:
+            return FirstHandoff(waits=True)
+        caller = Caller(
+            session_id(settings.profile, asker.handle),
+            Origin.USER,
+            place=Place(asker.place(office.ground)),
+            person=person_id(office.operator.id),
+            operator=True,
+        )
+        try:
+            receipt = await exchange.send(caller, Send(to=asked.handle, text=TEXT, wake=True))
+        except Refused as refused:
+            console.say(f"It is not taken: {refused.reason}. {refused.remedy}")
+            return FirstHandoff(answer=Answer.FAILED.value, text=refused.reason)
+        what = f"{asked.topic.title} has it, and is to answer; Enter: do not wait for it"
+        found = None
+        with suppress(Ended):  # who is away by now learns of it in Telegram
+            found = await console.waiting(what, _answered(exchange, caller, receipt))
+        return found or FirstHandoff(receipt.message_id, Answer.OPEN.value)
+
+
+async def _answered(exchange: Exchange, caller: Caller, sent: Receipt) -> FirstHandoff:
+    view = await exchange.answer(caller, sent.message_id, _PATIENCE_S)
+    said = view.reply.text if view.reply is not None else view.reason or ""
+    shown = view.reply is not None and await _shown(exchange, caller, sent)
+    return FirstHandoff(sent.message_id, view.answer.value, said[:_SHOWN], shown)
+
+
+async def _shown(exchange: Exchange, caller: Caller, sent: Receipt) -> bool:
+    """Whether the answer is in the topic of the asker, for which it is waited a while."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_SHOWING_S):
+            while True:
+                if any(_shows(step, caller) for step in await exchange.trace(caller, sent.conversation_id)):
+                    return True
+                await asyncio.sleep(_LOOK_S)
+    return False
+
+
+def _shows(step: Step, caller: Caller) -> bool:
+    told = step.detail
+    there = told.get("place") == caller.place and told.get("post") == PostKind.FINAL
+    return step.step is StepKind.SENT and there and bool(told.get("receipt"))
