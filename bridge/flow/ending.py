@@ -7,6 +7,7 @@ from dataclasses import replace
 from bridge.flow.agents import Agents
 from bridge.flow.closing import close_session
 from bridge.flow.control import Control
+from bridge.flow.errands import Errands
 from bridge.flow.hints import Hints
 from bridge.flow.ledger import Ledger
 from bridge.flow.turns import Turns
@@ -23,14 +24,14 @@ _TOLD_S = 30
 
 class Ending:
     def __init__(
-        self, ledger: Ledger, hints: Hints, turns: Turns, control: Control, agents: Agents, tasks: asyncio.TaskGroup
+        self, ledger: Ledger, hints: Hints, turns: Turns, control: Control, agents: Agents, errands: Errands
     ) -> None:
         self._ledger = ledger
         self._hints = hints
         self._turns = turns
         self._control = control
         self._agents = agents
-        self._tasks = tasks
+        self._errands = errands
 
     async def close(self, session: SessionId) -> None:
         """Ends its turn, and closes it as one that has left the operator's file is."""
@@ -75,7 +76,7 @@ class Ending:
                 over.cancel()
                 told.cancel()
 
-        self._tasks.create_task(closing())
+        self._errands.begin(closing())
 
     async def _told(self, key: str) -> None:
         with self._hints.watch_outbox() as hinted:

@@ -25,6 +25,7 @@ from bridge.flow.current import Current
 from bridge.flow.directory import Directory
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.ending import Ending
+from bridge.flow.errands import Errands
 from bridge.flow.gateways import Gateways
 from bridge.flow.governance import Governance
 from bridge.flow.grants import Grants
@@ -121,7 +122,8 @@ class Exchange(Calls):
         self._recovery = Recovery(ledger, agents, self._turns)
         self._dispatch = Dispatch(ledger, self._turns, self._recovery, self._tasks)
         self._timekeeper = Timekeeper(ledger, self._recovery, proposals)
-        self._naming = Naming(ledger)
+        self._errands = Errands(self._tasks)
+        self._naming = Naming(ledger, self._errands)
         self._whereabouts = Whereabouts(ledger, self._naming.look)
         self._outbox = Outbox(ledger, self._hints, self._whereabouts)
         governance = Governance(ledger, policy)
@@ -129,8 +131,8 @@ class Exchange(Calls):
         directory = Directory(ledger, governance, agents, current, profile, terminals)
         roster = Roster(ledger, agents, current, profile)
         control = Control(ledger, self._turns, self._recovery, agents, current, self._tasks)
-        topics = Topics(ledger, roster, self._tasks)
-        ending = Ending(ledger, self._hints, self._turns, control, agents, self._tasks)
+        topics = Topics(ledger, roster, self._errands)
+        ending = Ending(ledger, self._hints, self._turns, control, agents, self._errands)
         self._retirement = Retirement(self._turns, control, agents, self._tasks)
         steering = Steering(ledger, agents)
         approvals = Approvals(ledger, governance, self._dispatch, profile)
@@ -201,7 +203,7 @@ class Exchange(Calls):
         self._hints.attach(self._dispatch.hint, self._timekeeper.at, self._retirement.begin, self._tokens.forget)
         self._dispatch.open()
         self._background.append(self._tasks.create_task(self._timekeeper.run()))
-        for task in (Retention(self._ledger), Shortage(self._ledger), self._naming):
+        for task in (Retention(self._ledger), Shortage(self._ledger)):
             self._background.append(self._tasks.create_task(task.run()))
         self._delivering = True
         for chat in self._chats.values():
@@ -241,6 +243,7 @@ class Exchange(Calls):
             await self._agents.close()
         finally:
             self.terminals.close()
+            self._errands.close()
             for task in self._background:
                 task.cancel()
             await self._tasks.__aexit__(kind, error, trace)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from dataclasses import replace
 
+from bridge.flow.errands import Errands
 from bridge.flow.ledger import Ledger
 from bridge.flow.work import Work
 from bridge.ids import Place
@@ -18,29 +19,43 @@ _PACE_S = 300
 
 
 class Naming:
-    def __init__(self, ledger: Ledger) -> None:
+    """Whoever changes a title lets it `look`; it has a task only while a name has to wait."""
+
+    def __init__(self, ledger: Ledger, errands: Errands) -> None:
         self._ledger = ledger
+        self._errands = errands
         self._looked = asyncio.Event()
+        self._looking = False
         self._refused: set[tuple[Place, str]] = set()
 
     def look(self) -> None:
         """A title may have changed."""
         self._looked.set()
+        if not self._looking:
+            self._looking = True
+            self._errands.begin(self._run())
 
-    async def run(self) -> None:
-        """Until it is cancelled."""
-        while True:
-            self._looked.clear()
-            again = await self._settle()
-            waits: list[asyncio.Future[object]] = [asyncio.ensure_future(self._looked.wait())]
-            if again is not None:
-                pause_s = max(again - self._ledger.clock.now(), 1)
-                waits.append(asyncio.ensure_future(self._ledger.clock.sleep(pause_s)))
-            try:
-                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for wait in waits:
-                    wait.cancel()
+    async def _run(self) -> None:
+        try:
+            while self._looked.is_set():
+                self._looked.clear()
+                again = await self._settle()
+                if again is not None:
+                    await self._wait(again)
+        finally:
+            self._looking = False
+
+    async def _wait(self, until: float) -> None:
+        """Until then, or until a title may have changed again."""
+        pause_s = max(until - self._ledger.clock.now(), 1)
+        over = asyncio.ensure_future(self._ledger.clock.sleep(pause_s))
+        looked = asyncio.ensure_future(self._looked.wait())
+        try:
+            await asyncio.wait([over, looked], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            over.cancel()
+            looked.cancel()
+        self._looked.set()
 
     async def _settle(self) -> float | None:
         """Gives the names that are due; returns when to look again, where something has to wait."""

@@ -4,13 +4,13 @@ Nothing but the chat itself knows that a topic was made before the store does. A
 empty topic behind, and makes another when it hears the same again.
 """
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from bridge import wording
 from bridge.errors import Code, Refused
+from bridge.flow.errands import Errands
 from bridge.flow.ledger import Ledger
 from bridge.flow.naming import NAME_CHARS, topic_name
 from bridge.flow.roster import Roster
@@ -29,10 +29,10 @@ Told = Callable[[Work, Place], Awaitable[None]]
 
 
 class Topics:
-    def __init__(self, ledger: Ledger, roster: Roster, tasks: asyncio.TaskGroup) -> None:
+    def __init__(self, ledger: Ledger, roster: Roster, errands: Errands) -> None:
         self._ledger = ledger
         self._roster = roster
-        self._tasks = tasks
+        self._errands = errands
 
     async def make(self, new: NewSession, near: Place, name: str, told: Told | None = None) -> Place:
         """A session with a topic of its own in the chat of `near`. Raises `Refused` as `Roster.check` does, and where
@@ -71,7 +71,7 @@ class Topics:
                 log.warning("%s", text)
                 await self._ledger.surely(lambda work: self._report(work, session, near, text))
 
-        self._tasks.create_task(giving())
+        self._errands.begin(giving())
 
     async def forum(self, wanted: str | None) -> Place:
         """The chat that is meant, by a place in it, or where nothing is said the only one with topics. Raises
