@@ -32,7 +32,7 @@ async def command(on: Stage, text: str, **more: object) -> str:
 
 
 async def test_a_name_makes_a_topic_a_session_and_its_binding_and_both_places_are_told() -> None:
-    async with stage(session("desk", cwd="/work")) as on:
+    async with stage(session("desk", cwd="/srv/desk")) as on:
         said = await command(on, "/new Tax papers 2026")
         assert "Tax papers 2026" in said
         assert "default/tax-papers-2026" in said
@@ -40,7 +40,7 @@ async def test_a_name_makes_a_topic_a_session_and_its_binding_and_both_places_ar
         assert on.chat.topics == {MADE: "Tax papers 2026"}
         made = await on.store.session(ident("tax-papers-2026"))
         assert made is not None
-        assert (made.title, made.agent, made.cwd, made.source) == ("Tax papers 2026", "fake", "/work", Source.RUNTIME)
+        assert (made.title, made.agent, made.cwd, made.source) == ("Tax papers 2026", "fake", "/srv/desk", Source.RUNTIME)
         bound = await on.store.binding(MADE)
         assert bound is not None
         assert (bound.session, bound.source) == (made.id, Source.RUNTIME)
