@@ -152,6 +152,7 @@ def all_paused(by: str) -> str:
 
 
 WOKEN = "woken"
+WORKING = "working"
 
 
 def queued_status(position: int, *, wake: bool, busy: bool, obstacle: str | None) -> str:

@@ -7,18 +7,19 @@ from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING
 
 from adapters.telegram.budget import Budget, Rates
+from adapters.telegram.composing import composed
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.health import Health
 from adapters.telegram.place import SCHEME, Spot, chats_of, link, spot, topic_link, user_of
 from adapters.telegram.sole import Claim, PolledElsewhere
 from adapters.telegram.spending import Spending
-from adapters.telegram.text import split
 from bridge.errors import Refused
 from bridge.ids import Place
 from bridge.move import Move
 from bridge.ports.chat import Intake, MenuLine, Moved, NotDelivered
 from bridge.ports.clock import Clock, Randomness
-from bridge.post import Part, Post
+from bridge.ports.files import Files
+from bridge.post import Part, Post, PostKind
 
 if TYPE_CHECKING:
     from adapters.telegram.connection import Connection
@@ -40,10 +41,12 @@ class TelegramChat:
         claim: Claim = nullcontext,
         rates: Rates | None = None,
         patience: Patience | None = None,
+        files: Files | None = None,
         moves: Sequence[Move] = (),
     ) -> None:
         """`moves` are those that the store remembers: whatever the config allows in a chat, it allows where that is
-        now."""
+        now. Without `files` none is fetched."""
+        self._files = files
         self._migrated = {old: new for old, new in (chats_of(move.old, move.new) for move in moves) if old != new}
         self._config = config.migrated(self._migrated)
         self._claim = claim
@@ -59,7 +62,7 @@ class TelegramChat:
         return SCHEME
 
     def compose(self, text: str, *, rich: bool = False) -> Sequence[Part]:
-        return [Part(part) for part in split(text)]
+        return composed(text, rich=rich)
 
     def may_talk(self, person: str, place: Place) -> bool:
         user, where = user_of(person), spot(place)
@@ -101,6 +104,8 @@ class TelegramChat:
 
     async def deliver(self, post: Post) -> str:
         where = self._shown(post.place)
+        if post.kind is PostKind.MARK:
+            return await self._connected_now().marks.deliver(post, where)
         try:
             return await self._connected_now().topics.deliver(post, where)
         except Moved as moved:
@@ -204,4 +209,12 @@ class TelegramChat:
     def _connect(self, spending: Spending) -> "Connection":
         from adapters.telegram.connection import Connection  # noqa: PLC0415 - slow to load, so not before run
 
-        return Connection(self._config, self._clock, self._randomness, spending, self._patience, migrate=self._migrate)
+        return Connection(
+            self._config,
+            self._clock,
+            self._randomness,
+            spending,
+            self._patience,
+            self._files,
+            migrate=self._migrate,
+        )

@@ -12,11 +12,13 @@ from bridge.flow.buttons import Buttons
 from bridge.flow.calls import Calls
 from bridge.flow.charter import Charter
 from bridge.flow.children import Children
+from bridge.flow.choices import Choices
 from bridge.flow.commands.command import Here
 from bridge.flow.commands.governing import Governing
 from bridge.flow.commands.handing import Handing
 from bridge.flow.commands.looking import Looking
 from bridge.flow.commands.places import Places
+from bridge.flow.commands.queue import Queue
 from bridge.flow.commands.run import Commands
 from bridge.flow.commands.session import OfTheSession
 from bridge.flow.commands.topics import OfTopics
@@ -40,6 +42,7 @@ from bridge.flow.naming import Naming
 from bridge.flow.outbox import Outbox
 from bridge.flow.oversight import Oversight
 from bridge.flow.permissions import Permissions
+from bridge.flow.picking import Picking
 from bridge.flow.proposals import Proposals
 from bridge.flow.questions import Questions
 from bridge.flow.recovery import Recovery
@@ -65,6 +68,7 @@ from bridge.ids import NodeId
 from bridge.limits import Limits
 from bridge.ports.chat import Chat
 from bridge.ports.clock import Clock, Randomness
+from bridge.ports.files import Files
 from bridge.ports.policy import Policy
 from bridge.ports.runtime import Runtime
 from bridge.ports.store import Store
@@ -82,7 +86,7 @@ class Exchange(Calls):
     `tools` is the environment of the agents' tool server, beside the token of each. `health` is what the
     status shows of the chat, or None where none is configured. With `confirm_in_chat`, what a shell would widen waits
     for an operator's word in a chat. `present` tells of an agent that the runtime knows whether it can take work now,
-    and `gone` tells when the process of an agent in a person's terminal has ended.
+    and `gone` tells when the process of an agent in a person's terminal has ended. `files` are what people have sent.
     """
 
     def __init__(
@@ -105,7 +109,9 @@ class Exchange(Calls):
         confirm_in_chat: bool = True,
         present: Callable[[str], bool] = lambda agent: True,
         gone: Gone = never,
+        files: Files | None = None,
     ) -> None:
+        self._files = files
         self._chats = dict(chats)
         self._delivering = False
         self._hints = Hints()
@@ -143,32 +149,39 @@ class Exchange(Calls):
         self.charter = Charter(ledger, governance, proposals)
         here = Here(ledger, profile)
         handing = Handing(ledger, here, admission, directory, questions)
-        of_session = OfTheSession(here, control, directory)
+        of_session = OfTheSession(ledger, here, control, directory)
         of_topics = OfTopics(ledger, here, topics, roster, agents, self._naming, ending, of_session.fresh)
+        choices = Choices(directory, here)
+        queue = Queue(ledger, here, control)
+        self.gateways = Gateways(ledger, current, self._dispatch, control, proposals, unheard, profile)
+        running = Running(pid, version, store_name, clock.now(), health)
+        insight = Insight(ledger, directory, self._turns, self.charter, self.gateways, running)
         commands = Commands(
             ledger,
             here,
+            choices,
             [
                 *handing.commands,
                 *of_session.commands,
                 *of_topics.commands,
-                *Looking(here, directory).commands,
+                *queue.commands,
+                *Looking(ledger, here, directory, insight).commands,
                 *Places(directory, roster).commands,
                 *Governing(ledger, here, directory, self.oversight, self.charter).commands,
             ],
         )
         self.menu = commands.menu
+        picking = Picking(ledger, choices, commands, here)
         self.inbound = Inbound(
             ledger,
             self._dispatch,
             commands,
             handing,
             Mentions(ledger, directory),
-            Buttons(ledger, control, questions, approvals, proposals),
+            picking,
+            Buttons(ledger, control, questions, approvals, proposals, picking, queue),
             self._whereabouts,
         )
-        self.gateways = Gateways(ledger, current, self._dispatch, control, proposals, unheard, profile)
-        running = Running(pid, version, store_name, clock.now(), health)
         super().__init__(
             ledger=ledger,
             directory=directory,
@@ -185,7 +198,7 @@ class Exchange(Calls):
             agents=agents,
             tokens=self._tokens,
             terminals=terminals,
-            insight=Insight(ledger, directory, self._turns, self.charter, self.gateways, running),
+            insight=insight,
             hints=self._hints,
         )
 
@@ -203,7 +216,7 @@ class Exchange(Calls):
         self._hints.attach(self._dispatch.hint, self._timekeeper.at, self._retirement.begin, self._tokens.forget)
         self._dispatch.open()
         self._background.append(self._tasks.create_task(self._timekeeper.run()))
-        for task in (Retention(self._ledger), Shortage(self._ledger)):
+        for task in (Retention(self._ledger, self._files), Shortage(self._ledger)):
             self._background.append(self._tasks.create_task(task.run()))
         self._delivering = True
         for chat in self._chats.values():

@@ -40,7 +40,12 @@ async def test_a_name_makes_a_topic_a_session_and_its_binding_and_both_places_ar
         assert on.chat.topics == {MADE: "Tax papers 2026"}
         made = await on.store.session(ident("tax-papers-2026"))
         assert made is not None
-        assert (made.title, made.agent, made.cwd, made.source) == ("Tax papers 2026", "fake", "/srv/desk", Source.RUNTIME)
+        assert (made.title, made.agent, made.cwd, made.source) == (
+            "Tax papers 2026",
+            "fake",
+            "/srv/desk",
+            Source.RUNTIME,
+        )
         bound = await on.store.binding(MADE)
         assert bound is not None
         assert (bound.session, bound.source) == (made.id, Source.RUNTIME)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from bridge import wording
 from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
-from bridge.flow.commands.command import Command, Group, Here, word
+from bridge.flow.commands.command import Command, Group, Here, Reply, word
 from bridge.flow.ending import Ending
 from bridge.flow.ledger import Ledger
 from bridge.flow.naming import Naming
@@ -36,7 +36,7 @@ class OfTopics:
         agents: Agents,
         naming: Naming,
         ending: Ending,
-        fresh: Callable[[Heard, str], Awaitable[str | None]],
+        fresh: Callable[[Heard, str], Awaitable[str | Reply | None]],
     ) -> None:
         self._ledger = ledger
         self._here = here
@@ -87,7 +87,7 @@ class OfTopics:
             ),
         )
 
-    async def _new(self, heard: Heard, rest: str) -> str | None:
+    async def _new(self, heard: Heard, rest: str) -> str | Reply | None:
         """What has been made is told by the change that binds it, so that it is not made twice to be told."""
         if not rest:
             return await self._fresh(heard, rest)
@@ -107,7 +107,7 @@ class OfTopics:
 
     async def _wanted(self, heard: Heard, rest: str) -> tuple[str, str, str | None]:
         """The name, the agent and its directory. The last word is an agent where there is one of that name."""
-        here, known = await self._here.found(heard), self._agents.names()
+        here, known = await self._here.found(heard.place), self._agents.names()
         name, agent = _quoted(rest) or _ended(rest, known)
         name = checked_name(name)
         if agent is None and here is not None and here.agent in known:

@@ -13,6 +13,7 @@ from bridge.ids import Place, PostId
 from bridge.move import Move
 from bridge.ports.chat import Happening, Heard, MenuLine, Pressed
 from bridge.ports.clock import Clock
+from bridge.ports.files import Files
 from bridge.post import Button, Post, PostKind
 from tests.fakes.bot_api import BotApi
 
@@ -24,6 +25,9 @@ DESK_PLACE = Place(f"telegram:{FORUM}/{DESK}")
 PATIENT = Patience(answer_s=10, poll_s=5)
 IMPATIENT = Patience(answer_s=1, poll_s=5)
 """For what never answers: no test has to wait longer than that."""
+
+
+MENU = {"ask": MenuLine("Ask a session"), "stop": MenuLine("Stop the turn", operators_only=True)}
 
 
 class Halfway:
@@ -74,6 +78,7 @@ class RememberingIntake:
         self.finished: dict[int, str | None] = {}
         self.heard: list[Heard] = []
         self.edited: list[Heard] = []
+        self.held_up: list[Heard] = []
         self.pressed: list[Pressed] = []
         self.happenings: list[Happening] = []
         self.places: dict[str, Place] = {}
@@ -104,6 +109,8 @@ class RememberingIntake:
             error, self.dies = self.dies, None
             raise error
         if heard.place in self.slow:
+            self.held_up.append(heard)
+            self._pulse()
             await self.slow[heard.place].wait()
         if heard.key not in [known.key for known in self.heard]:
             self.heard.append(heard)
@@ -173,6 +180,7 @@ def chat_for(
     chats: frozenset[int] = frozenset({FORUM}),
     token: str | None = None,
     claim: Claim = nullcontext,
+    files: Files | None = None,
     moves: Sequence[Move] = (),
 ) -> TelegramChat:
     config = TelegramConfig(
@@ -182,13 +190,13 @@ def chat_for(
         users=frozenset({USER}),
         chats=chats,
     )
-    return TelegramChat(config, clock, Halfway(), claim=claim, rates=rates, patience=patience, moves=moves)
+    return TelegramChat(config, clock, Halfway(), claim=claim, rates=rates, patience=patience, files=files, moves=moves)
 
 
 @asynccontextmanager
 async def running(chat: TelegramChat, intake: RememberingIntake) -> AsyncIterator[TelegramChat]:
     """Runs the chat while the context is open, and cuts it off at its end, wherever it is."""
-    task = asyncio.create_task(chat.run(intake, {"stop": MenuLine("Stop the turn")}))
+    task = asyncio.create_task(chat.run(intake, MENU))
     try:
         yield chat
     finally:
@@ -206,6 +214,9 @@ def post(
     buttons: tuple[Button, ...] = (),
     receipt: str | None = None,
     attempts: int = 0,
+    markup: str | None = None,
+    file: str | None = None,
+    reply_to: str | None = None,
     key: str = "k1",
 ) -> Post:
     return Post(
@@ -219,4 +230,7 @@ def post(
         buttons=buttons,
         receipt=receipt,
         attempts=attempts,
+        markup=markup,
+        file=file,
+        reply_to=reply_to,
     )
