@@ -286,3 +286,27 @@ async def test_a_persons_name_is_the_title_and_stays(api: BotApi, clock: LateClo
         api.say("/rename Paperwork", user=OPERATOR, chat=FORUM, thread=thread)
         await seen(api, "called Paperwork now")
         assert api._world.rooms[FORUM].topics[thread].name == "Paperwork"
+
+
+async def test_a_deleted_topic_of_a_private_chat_is_made_again_there_and_nothing_stays_beside_it(
+    api: BotApi, clock: LateClock, store: Store
+) -> None:
+    api.private(OPERATOR, topics={7: "Notes"})
+    notes = Place(f"telegram:{OPERATOR}/7")
+    async with bridge(api, clock, store, session("notes", notes)) as on:
+        api.delete_topic(OPERATOR, 7)
+        await show(on, notes, "final one", "final two")
+        await seen(api, "final two")
+        (moved,) = await store.moves()
+        thread = int(moved.new.rpartition("/")[2])
+        await api.until(lambda: "final two" in texts(api, OPERATOR, thread))
+        assert [text for text in texts(api, OPERATOR, thread) if "final" in text] == ["final one", "final two"]
+        assert not any("final" in text for text in texts(api, OPERATOR, None))
+
+
+async def test_a_plain_group_has_no_topics_and_says_so(api: BotApi, clock: LateClock, store: Store) -> None:
+    api.group(GROUP)
+    async with bridge(api, clock, store, session("team", GROUP_PLACE)):
+        api.say("/new Taxes", user=OPERATOR, chat=GROUP)
+        assert (await seen(api, "has no topics: switch them on")).chat == GROUP
+    assert await store.session(ident("taxes")) is None
