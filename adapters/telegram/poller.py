@@ -209,7 +209,8 @@ class Poller:
         parts = await self._gathering.taken(batch)
         if (shifted := self._shifts.of(parts[0].heard.place)) is not None:
             await self._intake.happened(shifted)
-        heard = joined([await self._fetching.heard(part) for part in parts])
+        wanted = any(part.media for part in parts) and await self._intake.bound(parts[0].heard.place)
+        heard = joined([await self._fetching.heard(part) if wanted else part.heard for part in parts])
         if parts[0].edited:
             await self._intake.edit(heard)
         else:

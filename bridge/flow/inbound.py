@@ -116,6 +116,11 @@ class Inbound:
         except Refused as refused:
             await self._refuse(heard, f"reply:{heard.key}", refused)
 
+    async def bound(self, place: Place) -> bool:
+        binding = await self._ledger.store.binding(self._ledger.led(place))
+        session = await self._ledger.store.session(binding.session) if binding and binding.session else None
+        return session is not None and session.closed_at is None
+
     async def _decided(self, heard: Heard) -> bool:
         key = f"reply:{heard.key}"
         if heard.reply_to is None or await self._ledger.store.post(key) is not None:
@@ -127,6 +132,7 @@ class Inbound:
         return True
 
     async def edit(self, heard: Heard) -> None:
+        heard = replace(heard, place=self._ledger.led(heard.place))
         try:
             await self._ledger.do(lambda work: edit(work, heard, self._lanes))
         except Refused as refused:

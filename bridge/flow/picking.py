@@ -81,7 +81,8 @@ class Picking:
             view = await self._choices.picked(heard, which)
             if view is None:
                 raise Refused(Code.UNKNOWN_SESSION, "that session is not there any more", remedy="See /sessions.")
-            return replace(heard, text=f"/{name} {view.id} {heard.text}"), post
+            files = tuple(one for one in heard.attachments if one.path is not None)  # not what the bridge had asked
+            return replace(heard, text=f"/{name} {view.id} {heard.text}", attachments=files), post
         return None
 
     async def close(self, post: Post) -> None:

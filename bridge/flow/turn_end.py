@@ -307,7 +307,9 @@ async def _tell(work: Work, turn: Turn, failure: Failure, after: str, *, once: b
             await revise(
                 work,
                 sent_post(ident),
-                wording.sent_line(message.recipient, message.text, f"{handle_of(turn.session)}: {failure.detail}"),
+                wording.sent_line(
+                    message.recipient, wording.shown(message), f"{handle_of(turn.session)}: {failure.detail}"
+                ),
             )
 
 

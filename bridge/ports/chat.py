@@ -243,6 +243,10 @@ class Intake(Protocol):
         """Acts on what was said, once per `heard.key`. Everything it has to say comes back as posts."""
         ...
 
+    async def bound(self, place: Place) -> bool:
+        """Whether a session hears what is said there: of what is said elsewhere nothing is to be fetched."""
+        ...
+
     async def edit(self, heard: Heard) -> None:
         """What was said under `heard.key` reads so now. It replaces what still waits; of what has begun, the place is
         told once that nothing changes any more. No command is ever carried out for it."""

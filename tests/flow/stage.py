@@ -21,6 +21,7 @@ from bridge.ids import MessageId, NodeId, Place, SessionId
 from bridge.limits import Limits
 from bridge.message import Intent, Message, Origin
 from bridge.ports.chat import Heard, Person, Pressed
+from bridge.ports.files import Files
 from bridge.ports.store import Store
 from bridge.post import Post
 from bridge.request import Request
@@ -216,6 +217,7 @@ async def stage(
     confirm_in_chat: bool = True,
     gone: Gone = never,
     gateways: Hub | None = None,
+    files: Files | None = None,
 ) -> AsyncIterator[Stage]:
     """Without `rules` everybody may do everything. Give the same store again to act a restart, and another `node`
     to act a second bridge."""
@@ -242,6 +244,7 @@ async def stage(
         node=NodeId(node),
         confirm_in_chat=confirm_in_chat,
         gone=gone,
+        files=files,
     )
     async with exchange:
         await exchange.start(sessions)

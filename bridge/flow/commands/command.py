@@ -43,7 +43,7 @@ class Reply:
 @dataclass(frozen=True, slots=True)
 class Command:
     """`run` gets what was heard and what follows the name; it returns what is to be said at the place, or None where
-    that is shown otherwise. With `here` it needs a session at the place."""
+    that is shown otherwise. With `here` it needs a session at the place, and with `files` it takes those along."""
 
     name: str
     usage: str
@@ -52,6 +52,7 @@ class Command:
     run: Callable[[Heard, str], Awaitable[str | Reply | None]]
     operators_only: bool = False
     here: bool = False
+    files: bool = False
     picks: Picks | None = None
 
 

@@ -1,6 +1,7 @@
 """Work that people hand to sessions, and what they answer to agents."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bridge.errors import Code, Refused
 from bridge.flow.admission import Admission
@@ -28,25 +29,13 @@ class Handing:
     @property
     def commands(self) -> Sequence[Command]:
         group = Group.WORK
+        what = "hand work to a session"
+        handing = Command(
+            "handoff", "/handoff NAME TEXT", what, group, self._send, here=True, files=True, picks=Picks.ADDRESSEE
+        )
         return (
-            Command(
-                "ask",
-                "/ask NAME TEXT",
-                "ask a session; its answer comes back here",
-                group,
-                self._send,
-                here=True,
-                picks=Picks.ADDRESSEE,
-            ),
-            Command(
-                "handoff",
-                "/handoff NAME TEXT",
-                "hand work to a session",
-                group,
-                self._send,
-                here=True,
-                picks=Picks.ADDRESSEE,
-            ),
+            replace(handing, name="ask", usage="/ask NAME TEXT", help="ask a session; its answer comes back here"),
+            handing,
             Command(
                 "answer",
                 "/answer TEXT",

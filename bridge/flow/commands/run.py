@@ -64,6 +64,8 @@ class Commands:
             if command.picks is not None and not rest:
                 return await self._choices.page(heard, command)
             said = await command.run(heard, rest)
+            if not command.files:
+                said = _with_unused(heard, said)
         except Refused as refused:
             if refused.code is Code.UNAVAILABLE:
                 raise
@@ -74,3 +76,12 @@ class Commands:
         session = await self._here.found(heard.place)
         attended = self._ledger.attended(heard.place)
         return helped(list(self._commands.values()), session, operator=heard.person.operator, attended=attended)
+
+
+def _with_unused(heard: Heard, said: str | Reply | None) -> str | Reply | None:
+    """Files that the command has no use for are not lost in silence."""
+    if not any(one.path is not None for one in heard.attachments):
+        return said
+    if isinstance(said, Reply):
+        return Reply(f"{said.text}\n{wording.UNUSED_FILES}", said.buttons)
+    return f"{said}\n{wording.UNUSED_FILES}" if said else wording.UNUSED_FILES

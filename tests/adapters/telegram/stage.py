@@ -79,6 +79,7 @@ class RememberingIntake:
         self.heard: list[Heard] = []
         self.edited: list[Heard] = []
         self.held_up: list[Heard] = []
+        self.unbound: set[Place] = set()
         self.pressed: list[Pressed] = []
         self.happenings: list[Happening] = []
         self.places: dict[str, Place] = {}
@@ -115,6 +116,9 @@ class RememberingIntake:
         if heard.key not in [known.key for known in self.heard]:
             self.heard.append(heard)
         self._pulse()
+
+    async def bound(self, place: Place) -> bool:
+        return place not in self.unbound
 
     async def edit(self, heard: Heard) -> None:
         self._store()
