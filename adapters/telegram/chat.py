@@ -118,7 +118,8 @@ class TelegramChat:
 
     async def forums(self) -> Sequence[Place]:
         topics = self._connected_now().topics
-        return [Spot(chat).place for chat in sorted(self._config.chats) if await topics.is_forum(chat)]
+        chats = sorted(self._config.chats - self._migrated.keys())
+        return [Spot(chat).place for chat in chats if await topics.is_forum(chat)]
 
     async def open_topic(self, near: Place, name: str) -> Place:
         return (await self._connected_now().topics.open(self._shown(near).chat, name)).place

@@ -41,7 +41,9 @@ class Topics:
             if await self._switched_off(spot):
                 off = "topics are switched off there: switch them on again, or bind its session elsewhere"
                 raise self._blocked(off) from gone
-            raise
+            if spot.chat > 0:
+                raise
+            # Topics may have been switched on just now. That one is gone is for good, so Telegram is asked twice.
         except TopicClosed:
             try:
                 await self.reopen(spot)
@@ -55,8 +57,13 @@ class Topics:
             raise self._blocked("the topic is closed: open it again") from closed
 
     async def is_forum(self, chat: int) -> bool:
-        """Raises `NotDelivered`."""
-        found = await self._ask(lambda: self._bot.get_chat(chat))
+        """Whether it has topics, as far as the bot may know. Raises `NotDelivered` where it can be told later only."""
+        try:
+            found = await self._ask(lambda: self._bot.get_chat(chat))
+        except NotDelivered as refused:
+            if refused.retry_at is not None:
+                raise
+            return False
         return bool(found.is_forum)
 
     async def open(self, chat: int, name: str) -> Spot:

@@ -110,10 +110,7 @@ class Outbox:
             else:
                 self._rests[chat.scheme].rest(post, now, later.until)
         except Blocked as blocked:
-            lost = post.kind in _SHED or self._ledger.clock.now() >= post.created_at + self._life_s
-            retry_at = None if lost else blocked.retry_at
-            first = self._blocked.setdefault(post.place, post.id)
-            await self._not_delivered(chat, post, blocked.reason, retry_at, first)
+            await self._keep(chat, post, blocked)
         except NotDelivered as refused:
             shed = post.kind in _SHED and post.attempts >= _SHED_ATTEMPTS
             await self._not_delivered(chat, post, refused.reason, None if shed else refused.retry_at)
@@ -138,11 +135,18 @@ class Outbox:
     async def _gone(self, chat: Chat, post: Post, reason: str) -> None:
         try:
             why_not = await self._whereabouts.recreated(chat, post.place, reason)
+        except Blocked as blocked:
+            await self._keep(chat, post, blocked)
         except NotDelivered as later:
             await self._not_delivered(chat, post, f"{reason}: {later.reason}", later.retry_at)
         else:
             if why_not is not None:
                 await self._not_delivered(chat, post, why_not, None)
+
+    async def _keep(self, chat: Chat, post: Post, blocked: Blocked) -> None:
+        lost = post.kind in _SHED or self._ledger.clock.now() >= post.created_at + self._life_s
+        first = self._blocked.setdefault(post.place, post.id)
+        await self._not_delivered(chat, post, blocked.reason, None if lost else blocked.retry_at, first)
 
     async def _replying(self, post: Post) -> Post:
         """The post below what it answers, where that was shown at the same place."""

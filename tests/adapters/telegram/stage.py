@@ -14,6 +14,7 @@ from bridge.flow.overtaking import overtaken_by
 from bridge.ids import Place, PostId
 from bridge.move import Move
 from bridge.ports.chat import Happening, Heard, MenuLine, Overtakes, Pressed
+from bridge.ports.clock import Clock
 from bridge.ports.files import Files
 from bridge.post import Button, Post, PostKind
 from tests.fakes.bot_api import BotApi
@@ -203,7 +204,7 @@ async def connected(api: BotApi) -> None:
 
 def chat_for(
     api: BotApi,
-    clock: FlyingClock,
+    clock: Clock,
     *,
     rates: Rates = ROOMY,
     patience: Patience = PATIENT,

@@ -70,6 +70,11 @@ async def test_forums_are_the_allowed_chats_that_have_topics(
     async with running(chat, intake):
         await api.until(lambda: api.updates.polling)
         assert await chat.forums() == [PLAIN]
+        api.migrate(GROUP, SUPER, topics={7: "Else"})
+        with pytest.raises(Moved):
+            await chat.deliver(post(place=GROUP_PLACE))
+        assert await chat.forums() == [SUPER_PLACE, PLAIN]
+        api.remove_bot(SUPER)
         api.switch_topics(FORUM, on=False)
         assert await chat.forums() == []
 
