@@ -260,6 +260,30 @@ async def test_what_it_adds_to_a_home_with_operators_waits_for_their_word(
     assert json.loads(out)["handoff"]["waits"]
 
 
+async def test_a_server_that_was_noted_gets_no_token_without_a_persons_word(
+    init: Init, api: BotApi, tmp_path: Path
+) -> None:
+    """Whoever can write into the home could have noted one."""
+    (tmp_path / "home").mkdir(mode=0o700)
+    noted: dict[str, object] = {
+        "token": "",
+        "base_url": api.base_url,
+        "operator": None,
+        "ground": None,
+        "topics": [],
+        "left": [],
+    }
+    (tmp_path / "home" / "init.json").write_text(json.dumps(noted))
+    seat = await init(TIELINE_TELEGRAM__BASE_URL="")
+    await seat.shows(f"asked at {api.base_url}, which is not Telegram's own")
+    await seat.answers("It gets the bot's token (y/n)", "y")
+    await with_token(seat)
+    await seat.shows("@tieline_bot answers")
+    seat = await init(TIELINE_TELEGRAM__BASE_URL="")
+    await seat.answers("It gets the bot's token (y/n)", "n")
+    await seat.shows("Its token")
+
+
 async def test_a_token_that_is_revoked_meanwhile_ends_it(init: Init, api: BotApi) -> None:
     seat = await init()
     await at_the_code(seat, api)

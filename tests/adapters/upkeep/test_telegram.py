@@ -10,10 +10,13 @@ import pytest
 
 from adapters.settings.load import load
 from adapters.sole_poller import sole_poller
+from adapters.telegram.asking import Asking
 from adapters.telegram.config import TelegramConfig
 from adapters.upkeep import telegram as looked
+from adapters.upkeep import updates as polled
 from adapters.upkeep.finding import Finding, Level
 from adapters.upkeep.telegram import telegram
+from adapters.upkeep.updates import updates
 from tests.fakes.bot_api import BotApi, Fault
 
 ADA, BEN, OFFICE = 111, 222, -1001
@@ -33,7 +36,7 @@ async def api() -> AsyncIterator[BotApi]:
 
 @pytest.fixture
 def look(api: BotApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Look:
-    monkeypatch.setattr(looked, "_POLL_S", 1)
+    monkeypatch.setattr(polled, "_POLL_S", 1)
 
     async def run(
         *,
@@ -126,6 +129,27 @@ async def test_a_webhook(look: Look, api: BotApi) -> None:
     assert one.level is Level.FAIL
     assert "https://elsewhere.example" in one.text
     assert "secret" not in one.text
+
+
+OURS, OTHER = "https://ours.example/secret", "https://other.example/secret"
+
+
+@pytest.mark.parametrize(
+    ("url", "runs", "level", "told"),
+    [
+        (OURS, True, Level.OK, "pushes to https://ours.example"),
+        (OTHER, True, Level.FAIL, "goes to https://other.example, another webhook"),
+        ("", True, Level.FAIL, "the webhook is not set"),
+        ("", False, Level.OK, "is set once the bridge starts"),
+    ],
+)
+async def test_a_webhook_that_is_configured(url: str, runs: bool, level: Level, told: str, api: BotApi) -> None:
+    api.webhook.url = url
+    config = TelegramConfig(api.token, api.base_url)
+    async with Asking(config) as asking:
+        (one,) = [each async for each in updates(asking, config, {}, webhook=OURS, runs=runs)]
+    assert (one.level, told in one.text, "secret" in one.text) == (level, True, False)
+    assert api.calls("getUpdates") == []
 
 
 async def test_another_poller(look: Look, api: BotApi) -> None:
