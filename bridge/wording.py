@@ -119,15 +119,14 @@ def ordinal(number: int) -> str:
     return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th') }"
 
 
-def sent_line(recipient: SessionId | str, text: str, status: str) -> str:
-    """A handoff as its sender's place sees it."""
+def handoff_line(sender: SessionId, recipient: SessionId | str, text: str, status: str) -> str:
+    """A handoff as both of its places see it."""
     name = one_line(handle_of(SessionId(recipient)), 200)  # as it was written, where nobody has that name
-    return f"→ {name}: {set_in(text)}\n· {status}"
+    return f"{handle_of(sender)} → {name}: {set_in(text)}\n· {status}"
 
 
-def received_line(message: Message, status: str) -> str:
-    """A handoff as its recipient's place sees it."""
-    return f"← {handle_of(message.sender)}: {set_in(shown(message))}\n· {status}"
+def handoff(message: Message, status: str) -> str:
+    return handoff_line(message.sender, message.recipient, shown(message), status)
 
 
 def shown(message: Message) -> str:

@@ -1,7 +1,6 @@
 """Telegram as a chat of the bridge."""
 
 import asyncio
-import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from adapters.telegram.connection import Connection
 
 _CONNECTING_S = 1
-_LOG = logging.getLogger(__name__)
 _SLACK_S = 30
 
 
@@ -177,7 +175,7 @@ class TelegramChat:
             try:
                 right.enter_context(self._claim())
             except PolledElsewhere as other:
-                self._report(str(other))
+                self._health.fails(str(other))
             else:
                 return
             await self._clock.sleep(self._patience.hopeless_s)
@@ -191,7 +189,7 @@ class TelegramChat:
             try:
                 await spending.restore()
             except Refused as refused:
-                self._report(f"what was sent lately cannot be read: {refused.reason}")
+                self._health.fails(f"what was sent lately cannot be read: {refused.reason}")
             else:
                 return spending
             await self._clock.sleep(patience.backoff_s)
@@ -201,18 +199,13 @@ class TelegramChat:
             try:
                 return await asyncio.to_thread(self._connect, spending)
             except Exception as error:  # noqa: BLE001 - certificates and proxies may be anything: the rest goes on
-                self._report(f"Telegram cannot be reached from here: {error}")
+                self._health.fails(f"Telegram cannot be reached from here: {error}")
             await self._clock.sleep(self._patience.hopeless_s)
-
-    def _report(self, error: str) -> None:
-        """Logged when it begins, not at each attempt."""
-        if error != self._health.error:
-            _LOG.error("%s", error)
-        self._health.error = error
 
     def _connect(self, spending: Spending) -> "Connection":
         from adapters.telegram.connection import Connection  # noqa: PLC0415 - slow to load, so not before run
 
+        composed("*loaded*", rich=True)  # what renders Markdown too is loaded here, in a thread, if it is not by now
         return Connection(
             self._config,
             self._clock,

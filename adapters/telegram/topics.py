@@ -68,7 +68,9 @@ class Topics:
 
     async def open(self, chat: int, name: str) -> Spot:
         """Raises `NotDelivered`; without `retry_at` also where it is not known whether Telegram has made one."""
-        made = await self._ask(lambda: self._bot.create_forum_topic(chat, _named(name)), once=True)
+        made = await self._ask(
+            lambda: self._bot.create_forum_topic(chat, _named(name), rate_limit_args=Urgency.REPLY), once=True
+        )
         return Spot(chat, made.message_thread_id)
 
     async def rename(self, spot: Spot, name: str) -> None:
@@ -79,15 +81,15 @@ class Topics:
 
     async def close(self, spot: Spot) -> None:
         thread = _thread(spot, groups_only=True)
-        await self._do(lambda: self._bot.close_forum_topic(spot.chat, thread))
+        await self._do(lambda: self._bot.close_forum_topic(spot.chat, thread, rate_limit_args=Urgency.REPLY))
 
     async def reopen(self, spot: Spot) -> None:
         thread = _thread(spot, groups_only=True)
-        await self._do(lambda: self._bot.reopen_forum_topic(spot.chat, thread))
+        await self._do(lambda: self._bot.reopen_forum_topic(spot.chat, thread, rate_limit_args=Urgency.REPLY))
 
     async def delete(self, spot: Spot) -> None:
         thread = _thread(spot)
-        await self._do(lambda: self._bot.delete_forum_topic(spot.chat, thread))
+        await self._do(lambda: self._bot.delete_forum_topic(spot.chat, thread, rate_limit_args=Urgency.REPLY))
 
     async def _switched_off(self, spot: Spot) -> bool:
         """Whether the topic may be there still, though no topic of its chat can be reached now."""

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 _SHED = (PostKind.PROGRESS, PostKind.MARK)
 _SHED_ATTEMPTS = 3
-_MARK_WAITS_S = 10
+_MARK_WAITS_S = 60
 _DEFECT_ATTEMPTS = 5
 _REPORT = "undelivered:"
 

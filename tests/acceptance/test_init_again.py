@@ -113,6 +113,25 @@ async def finished(seat: Seat, api: BotApi) -> None:
     assert (await seat.ended())[0] == 0
 
 
+async def test_a_topic_that_is_just_being_made_is_not_forgotten(init: Init, api: BotApi, tmp_path: Path) -> None:
+    seat = await init()
+    await at_the_topics(seat, api)
+    seat.type()
+    api.fail("createForumTopic", Fault.SLOW_AFTER)
+    await seat.answers("Name of the second topic", "")
+    await api.until(lambda: bool(api.room(OFFICE).topics), timeout=30)
+    seat.press(b"\x03")
+    assert (await seat.ended())[0] == 130
+    seat = await init()
+    await seat.answers("Go on with the bot of the last time?", "")
+    await seat.answers("Is that still you?", "y")
+    await seat.answers("Go on with the group “Office”?", "")
+    await seat.answers("Go on with “Front Desk”, which is there already?", "")
+    await seat.answers("Name of the second topic [Career]", "")
+    await seat.shows("The topic “Career” is there")
+    assert len(api.room(OFFICE).topics) == 2
+
+
 @asynccontextmanager
 async def running(environ: Mapping[str, str]) -> AsyncIterator[int]:
     """A bridge, by its process."""

@@ -1,13 +1,13 @@
 """A terminal shows each thing once, and which topic it belongs to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 import pytest
 
 from adapters.terminal.chat import TerminalChat
 from bridge.ids import Place, PostId
-from bridge.ports.chat import Happening, Heard, NotDelivered, Pressed
+from bridge.ports.chat import Happening, Heard, NotDelivered, Overtakes, Pressed
 from bridge.post import Button, Post, PostKind
 from tests.fakes.clock import ManualClock
 
@@ -24,8 +24,11 @@ class Intake:
     async def last(self, source: str) -> int | None:
         return None
 
-    async def keep(self, source: str, updates: Sequence[tuple[int, str]]) -> None:
-        pass
+    async def keep(self, source: str, updates: Sequence[tuple[int, str]]) -> Set[int]:
+        return set()
+
+    async def overtakes(self, heard: Heard) -> Overtakes:
+        return Overtakes.NOTHING
 
     async def unhandled(self, source: str) -> list[tuple[int, str]]:
         return []

@@ -14,7 +14,7 @@ from adapters.telegram.config import TelegramConfig
 from adapters.upkeep import telegram as looked
 from adapters.upkeep.finding import Finding, Level
 from adapters.upkeep.telegram import telegram
-from tests.fakes.bot_api import BotApi
+from tests.fakes.bot_api import BotApi, Fault
 
 ADA, BEN, OFFICE = 111, 222, -1001
 
@@ -105,6 +105,13 @@ async def test_offline_it_says_so_and_goes_on(look: Look, api: BotApi) -> None:
     assert one.level is Level.WARN
     assert "cannot be reached" in one.text
     assert "not looked at" in one.remedy
+
+
+async def test_it_does_not_wait_for_ever(look: Look, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looked, "_IN_ALL_S", 0.5)
+    api.fail("getMe", Fault.SILENT_AFTER)
+    one = wrong(await look())
+    assert "it was not done within" in one.text
 
 
 async def test_no_operators(look: Look) -> None:
