@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from adapters.telegram.budget import Budget, Rates
@@ -108,9 +109,11 @@ class TelegramChat:
             return await self._connected_now().topics.deliver(post, where)
         except Moved as moved:
             new = spot(moved.new)
-            if new is not None:
-                self._migrate(where.chat, new.chat)
-            raise
+            if new is None:
+                raise
+            self._migrate(where.chat, new.chat)
+            # A topic goes on as that topic, or is found to be gone: never as the chat as a whole.
+            raise Moved(moved.reason, replace(where, chat=new.chat).place) from moved
 
     def topic_link(self, place: Place) -> str | None:
         where = spot(place)

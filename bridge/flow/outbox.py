@@ -100,7 +100,10 @@ class Outbox:
             receipt = await chat.deliver(await self._replying(post))
         except Moved as moved:
             log.warning("%s goes on as %s: %s", post.place, moved.new, moved.reason)
-            await self._whereabouts.moved(post.place, moved.new)
+            if moved.new == post.place:
+                await self._not_delivered(chat, post, moved.reason, None)
+            else:
+                await self._whereabouts.moved(post.place, moved.new)
         except Gone as gone:
             await self._gone(chat, post, gone.reason)
         except Later as later:

@@ -18,7 +18,7 @@ from bridge.move import Move, Why
 from bridge.ports.chat import Blocked, Gone, Migrated, Moved, NotDelivered, Person, Renamed, Reopened
 from bridge.ports.runtime import Prompt
 from bridge.ports.store import Change
-from bridge.post import Button, Post, PostKind
+from bridge.post import Button, Post, PostKind, PostState
 from bridge.session import Binding, Source, Topic
 from tests.fakes.chat import FakeChat
 from tests.fakes.runtime import FakeAgent
@@ -358,3 +358,13 @@ async def test_while_the_store_is_away_nothing_of_it_is_taken_for_done() -> None
             await on.exchange.inbound.happened(Renamed(OLD, "Another"))
         on.store.commit = real  # type: ignore[method-assign]
         assert (await _bound(on, OLD)).topic is None
+
+
+async def test_a_chat_that_says_that_a_place_has_moved_to_itself_is_not_asked_for_ever() -> None:
+    async with stage(session("career")) as on:
+        on.chat.fault = refusing(lambda: Moved("round and round", OLD))
+        await show(on, "final", "final")
+        await on.quiet()
+        post = await on.store.post("final")
+        assert post is not None
+        assert post.state is PostState.FAILED
