@@ -103,7 +103,7 @@ WHOLE_INDEX = {
     "open_approvals",
     "attached",
 }
-"""Reads of all that is unsettled, live or held, of all sessions, or of all that has files: the whole of an index that holds nothing else."""
+"""Reads of all that is unsettled, live or held, of all sessions, or of all files: the whole of an index of that."""
 
 
 @pytest.mark.parametrize("name", sorted(name for name, text in SQL.items() if text.startswith(("SELECT", "DELETE"))))
