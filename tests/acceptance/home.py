@@ -128,7 +128,7 @@ class Home:
             made(self.path / "tieline.db")
         with self.stderr.open("ab") as stderr, ExitStack() as started:
             if self._forks is not None and not self.through and not by_hand:
-                self._process = await self._forks.start(options, self.environ, stderr)
+                self._process = await self._forks.start(("run", *options), self.environ, stderr)
             else:
                 terminal: dict[str, Any] = {"start_new_session": True}
                 if by_hand:
