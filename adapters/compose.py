@@ -15,6 +15,7 @@ from adapters.acp import AgentSpec, Orders, Times
 from adapters.acp.failures import disguised
 from adapters.api.server import ControlServer
 from adapters.api.web import WebServer
+from adapters.files import HomeFiles
 from adapters.gateway.hub import Hub
 from adapters.gateway.runtime import WithGateways
 from adapters.gateway.server import GatewayServer
@@ -22,7 +23,7 @@ from adapters.mcp import direct
 from adapters.mcp import server as mcp
 from adapters.process import exited
 from adapters.settings.guarded import Guarded
-from adapters.settings.home import BALLAST, DATABASE, SETTINGS_FILE
+from adapters.settings.home import BALLAST, DATABASE, FILES, SETTINGS_FILE
 from adapters.settings.load import again
 from adapters.settings.model import PeerText, Settings, TelegramSettings
 from adapters.settings.outlook import Outlook, outlook
@@ -71,14 +72,14 @@ async def bridge(
     `alone` says that this process is nothing but a bridge: then it adopts what its agents leave behind, and whatever
     is below it comes of them. `listens` is told the address of the loopback listener, where one is configured."""
     clock, mark = SystemClock(), mark_of(file.home / SETTINGS_FILE)
-    ballast = Ballast(file.home / BALLAST)
+    ballast, files = Ballast(file.home / BALLAST), HomeFiles(file.home / FILES)
     store = await open_store(file.home / DATABASE, ballast=ballast)
     try:
         accepted = await _accepted(store)
         granted = selectors_of(await store.live_grants(clock.now()))
         view = _outlook(file, accepted, chats, granted, accept=accept)
         settings = view.settings
-        telegram = _telegram(settings, environ, clock, await store.moves())
+        telegram = _telegram(settings, environ, clock, files, await store.moves())
         workers = _runtime(settings, environ, clock)
         hub = Hub(settings.limits.gateway_return_s)
         runtime = WithGateways(workers, hub)
@@ -98,6 +99,7 @@ async def bridge(
             confirm_in_chat=settings.confirm_in_chat,
             present=runtime.present,
             gone=exited,
+            files=files,
             health=telegram.health if telegram is not None else lambda: None,
         )
 
@@ -196,14 +198,14 @@ async def _web(settings: Settings, exchange: Exchange, listens: Callable[[str], 
 
 
 def _telegram(
-    settings: Settings, environ: Mapping[str, str], clock: SystemClock, moves: Sequence[Move]
+    settings: Settings, environ: Mapping[str, str], clock: SystemClock, files: HomeFiles, moves: Sequence[Move]
 ) -> TelegramChat | None:
     given = settings.telegram
     if given is None:
         return None
     config = _config(given)
     claim = partial(sole_poller, config, settings.home, environ)
-    return TelegramChat(config, clock, system_randomness(), claim=claim, moves=moves)
+    return TelegramChat(config, clock, system_randomness(), claim=claim, files=files, moves=moves)
 
 
 def _config(given: TelegramSettings) -> TelegramConfig:

@@ -86,6 +86,11 @@ class Attachment:
     text: str | None = None
     size: int = 0
 
+    @property
+    def written(self) -> str | None:
+        """What somebody else wrote, with who it was."""
+        return f"{self.name}:\n{self.text}" if self.text is not None else None
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:

@@ -1,4 +1,4 @@
-"""One agent process with one context. The only module that imports `acp`, which takes half a second."""
+"""One agent process with one context."""
 
 import asyncio
 import contextlib
@@ -11,6 +11,7 @@ import acp
 from acp import schema
 from pydantic import ValidationError
 
+from adapters.acp.blocks import Takes, blocks_of, resource
 from adapters.acp.child import Child
 from adapters.acp.compression import compressed_to
 from adapters.acp.elicitation import line, question_of
@@ -158,7 +159,7 @@ class Opening:
 
     def blocks(self) -> list[Any]:
         said = [schema.TextContentBlock(type="text", text=self.preamble)] if self.preamble else []
-        return [*said, *(_resource(Path(file.path).as_uri(), file.text) for file in self.files)]
+        return [*said, *(resource(Path(file.path).as_uri(), file.text) for file in self.files)]
 
 
 class AcpAgent:
@@ -176,10 +177,12 @@ class AcpAgent:
         *,
         seal: str,
         opening: Opening,
+        takes: Takes,
         clock: Clock,
         stop_s: float,
         quirks: Quirks,
     ) -> None:
+        self._takes = takes
         self._opening = opening
         self._child = child
         self._link = link
@@ -222,7 +225,7 @@ class AcpAgent:
 
     async def prompt(self, prompt: Prompt, listener: Listener) -> Result:
         """A stop for length (`max_tokens`, `max_turn_requests`) is a success that its stop reason tells of."""
-        blocks = [*self._opening.blocks(), *blocks_of(prompt)]
+        prompt.check()
         if self._run is not None:
             raise RuntimeError("a prompt is running already")
         run = self._run = self._link.client.run = Run(self._clock.now, self._tail.redaction, self._quirks.announces)
@@ -230,7 +233,7 @@ class AcpAgent:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(run.tell(listener))
-                result = await self._result(run, prompt, blocks)
+                result = await self._result(run, prompt)
                 run.answered.set()
                 run.end()
             spoilt = False
@@ -278,8 +281,9 @@ class AcpAgent:
     async def forget(self) -> None:
         """It keeps nothing."""
 
-    async def _result(self, run: Run, prompt: Prompt, blocks: list[Any]) -> Result:
+    async def _result(self, run: Run, prompt: Prompt) -> Result:
         try:
+            blocks = [*self._opening.blocks(), *await self._blocks(prompt)]
             problem = await self._enter(prompt.mode)
             if run.cancelled or problem is not None:
                 return Result("", "error", problem, cancelled=run.cancelled)
@@ -311,6 +315,11 @@ class AcpAgent:
         if self._quirks.puts_aside(run.final) and response.usage is None:
             self._spoilt = True
         return Result(run.final, response.stop_reason, told, cancelled=cancelled, usage=usage)
+
+    async def _blocks(self, prompt: Prompt) -> list[Any]:
+        if not prompt.attachments:
+            return blocks_of(prompt, self._takes)
+        return await asyncio.to_thread(blocks_of, prompt, self._takes)
 
     async def _enter(self, mode: str | None) -> Failure | None:
         """Sets the agent to the mode of a prompt, or back to its own; None where it is in it."""
@@ -357,24 +366,6 @@ class AcpAgent:
 def _meta_of(prompt: Prompt) -> dict[str, Any]:
     """Who is behind the prompt, for the agent's records: in the metadata of the request, where no model reads it."""
     return {"tieline": {"author": prompt.author, "origin": "peer"}} if prompt.author is not None else {}
-
-
-def blocks_of(prompt: Prompt) -> list[Any]:
-    """The notice, then the peers' messages as resources, then the person's own words. Raises `ValueError`."""
-    prompt.check()
-    blocks: list[Any] = []
-    if prompt.notice:
-        blocks.append(schema.TextContentBlock(type="text", text=prompt.notice))
-    for number, text in enumerate(prompt.embedded, 1):
-        blocks.append(_resource(f"tieline:message/{number}", text))
-    if prompt.words:
-        blocks.append(schema.TextContentBlock(type="text", text=prompt.words))
-    return blocks
-
-
-def _resource(uri: str, text: str) -> schema.EmbeddedResourceContentBlock:
-    resource = schema.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
-    return schema.EmbeddedResourceContentBlock(type="resource", resource=resource)
 
 
 def death(child: Child, tail: Tail, when: str) -> Failure:

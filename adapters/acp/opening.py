@@ -10,6 +10,7 @@ from acp import schema
 from pydantic import ValidationError
 
 from adapters.acp.agent import AcpAgent, Link, Opening, death
+from adapters.acp.blocks import Takes
 from adapters.acp.child import Child
 from adapters.acp.failures import AUTH_REQUIRED, classified, failure, of_error
 from adapters.acp.files import preloaded
@@ -76,6 +77,7 @@ async def opened(
         context,
         seal=launch.seal,
         opening=opening,
+        takes=starting.takes,
         clock=clock,
         stop_s=times.stop_s,
         quirks=quirks_of(spec.preset),
@@ -103,7 +105,7 @@ class _Starting:
             self._servers.append(_server(server.name, server.command, passed))
         self._env = env
         self._offered: Sequence[Any] = []
-        self._takes_resources = False
+        self.takes = Takes()
         self._quiet_s = times.surely_quiet_s if launch.to_show else times.quiet_s
         self._clock = clock
 
@@ -112,8 +114,8 @@ class _Starting:
         if hello.protocol_version != acp.PROTOCOL_VERSION:
             raise _wrong(f"The agent speaks version {hello.protocol_version} of ACP, not {acp.PROTOCOL_VERSION}.")
         offers = hello.agent_capabilities or schema.AgentCapabilities()
-        takes = self._takes_resources = bool(offers.prompt_capabilities and offers.prompt_capabilities.embedded_context)
-        if self._spec.embed and not takes:
+        self.takes = Takes.of(offers.prompt_capabilities)
+        if self._spec.embed and not self.takes.resources:
             raise _wrong("The agent takes no embedded resources, so `embed` cannot be set for it.")
         alias = self._launch.alias
         if alias and offers.load_session and await self._loaded(alias):
@@ -133,7 +135,7 @@ class _Starting:
         options = self._launch.options
         if context is Context.RESUMED and self._link.client.replay.history.prompts:
             return Opening()
-        if options.files and not self._takes_resources:
+        if options.files and not self.takes.resources:
             raise _wrong("The agent takes no embedded resources, so no files can be preloaded for it.")
         files = await asyncio.to_thread(preloaded, self._launch.cwd, options.files)
         return Opening(options.preamble, tuple(files))

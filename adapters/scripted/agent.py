@@ -17,7 +17,9 @@ _AUTH_REQUIRED = -32000
 _METHOD_NOT_FOUND = -32601
 _NOT_FOUND = -32002
 _NOTICE = "[Tieline]"
+_ATTACHMENT = "tieline:attachment/"
 _READ = "peer_receive"
+_TAKES = {"embeddedContext": True, "image": True, "audio": True}
 _MODES = {
     "currentModeId": "default",
     "availableModes": [{"id": "default", "name": "Default"}, {"id": "read-only", "name": "Read only"}],
@@ -88,7 +90,7 @@ class ScriptedAgent:
         if method == "initialize":
             return {
                 "protocolVersion": 1,
-                "agentCapabilities": {"loadSession": self._loads, "promptCapabilities": {"embeddedContext": True}},
+                "agentCapabilities": {"loadSession": self._loads, "promptCapabilities": _TAKES},
                 "agentInfo": {"name": "scripted", "version": "1"},
                 "authMethods": [],
             }
@@ -177,16 +179,21 @@ class ScriptedAgent:
             turn.do_crash("0")
 
     def _run(self, turn: Turn, blocks: "list[dict[str, Any]]") -> Frame:
-        texts = [block["resource"]["text"] if block["type"] == "resource" else block["text"] for block in blocks]
-        prompt = "\n".join(texts)
-        turn.values.update(prompt=prompt, model=self._model, turn=_count(turn.values["turn"]) + 1)
+        texts = [(block["resource"] if block["type"] == "resource" else block).get("text", "") for block in blocks]
+        prompt = "\n".join(text for text in texts if text)
+        attached = [_described(block) for block in blocks if _is_attached(block)]
+        turn.values.update(prompt=prompt, model=self._model, attached=attached, turn=_count(turn.values["turn"]) + 1)
         self._histories.add(turn.context.session, chunk("user_message_chunk", prompt))
         try:
             for block, text in zip(blocks, texts, strict=True):
+                if _is_attached(block):
+                    continue
                 if block["type"] == "resource":
                     self._mail(turn, {"text": text, "intent": "request"})
                 else:
                     self._words(turn, text)
+            if attached and blocks[-1]["type"] != "text":
+                turn.do_say(f"attached: {', '.join(attached)}")
         except Over as over:
             return over.result
         words = len(prompt.split()), sum(len(text.split()) for text in turn.said)
@@ -216,6 +223,19 @@ class ScriptedAgent:
             turn.run(found[0])
         else:
             turn.run(_ANSWERS.get(str(message.get("intent")), "say done: $text"))
+
+
+def _is_attached(block: "dict[str, Any]") -> bool:
+    """Whether it came along with a person's words: a file, or what somebody else wrote."""
+    if block["type"] == "resource":
+        return str(block["resource"]["uri"]).startswith(("file:", _ATTACHMENT))
+    return block["type"] in ("image", "audio")
+
+
+def _described(block: "dict[str, Any]") -> str:
+    if block["type"] == "resource":
+        return f"resource {block['resource']['uri']} {block['resource']['text']}"
+    return f"{block['type']} {block['mimeType']} {len(block['data']) * 3 // 4 - block['data'].count('=')}"
 
 
 def _error(request: object, failure: Failed) -> Frame:

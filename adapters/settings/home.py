@@ -6,6 +6,7 @@ from pathlib import Path
 SETTINGS_FILE = "tieline.toml"
 DATABASE = "tieline.db"
 BALLAST = "ballast"
+FILES = "files"
 LOCK = "tieline.lock"
 
 

@@ -18,7 +18,8 @@ from bridge.ids import Place
 from bridge.move import Move
 from bridge.ports.chat import Intake, MenuLine, Moved, NotDelivered
 from bridge.ports.clock import Clock, Randomness
-from bridge.post import Part, Post
+from bridge.ports.files import Files
+from bridge.post import Part, Post, PostKind
 
 if TYPE_CHECKING:
     from adapters.telegram.connection import Connection
@@ -40,10 +41,12 @@ class TelegramChat:
         claim: Claim = nullcontext,
         rates: Rates | None = None,
         patience: Patience | None = None,
+        files: Files | None = None,
         moves: Sequence[Move] = (),
     ) -> None:
         """`moves` are those that the store remembers: whatever the config allows in a chat, it allows where that is
-        now."""
+        now. Without `files` none is fetched."""
+        self._files = files
         self._migrated = {old: new for old, new in (chats_of(move.old, move.new) for move in moves) if old != new}
         self._config = config.migrated(self._migrated)
         self._claim = claim
@@ -101,6 +104,8 @@ class TelegramChat:
 
     async def deliver(self, post: Post) -> str:
         where = self._shown(post.place)
+        if post.kind is PostKind.MARK:
+            return await self._connected_now().marks.deliver(post, where)
         try:
             return await self._connected_now().topics.deliver(post, where)
         except Moved as moved:
@@ -204,4 +209,12 @@ class TelegramChat:
     def _connect(self, spending: Spending) -> "Connection":
         from adapters.telegram.connection import Connection  # noqa: PLC0415 - slow to load, so not before run
 
-        return Connection(self._config, self._clock, self._randomness, spending, self._patience, migrate=self._migrate)
+        return Connection(
+            self._config,
+            self._clock,
+            self._randomness,
+            spending,
+            self._patience,
+            self._files,
+            migrate=self._migrate,
+        )

@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping
 
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.failures import Failures
+from adapters.telegram.fetching import Fetching
 from adapters.telegram.glimpses import Glimpses
 from adapters.telegram.health import Health
 from adapters.telegram.limiter import ChatLimiter
+from adapters.telegram.marks import Marks
 from adapters.telegram.poller import Poller
 from adapters.telegram.sender import Sender
 from adapters.telegram.spending import Spending
@@ -14,6 +16,7 @@ from adapters.telegram.topics import Topics
 from adapters.telegram.wire import Wire
 from bridge.ports.chat import Intake, MenuLine
 from bridge.ports.clock import Clock, Randomness
+from bridge.ports.files import Files
 
 
 class Connection:
@@ -26,6 +29,7 @@ class Connection:
         randomness: Randomness,
         spending: Spending,
         patience: Patience,
+        files: Files | None,
         *,
         migrate: Callable[[int, int], None],
     ) -> None:
@@ -35,8 +39,11 @@ class Connection:
         self._randomness = randomness
         self._wire = Wire(config, patience)
         self._bot = self._wire.bot(ChatLimiter(spending))
-        self.sender = Sender(self._bot, Failures(clock, randomness, patience))
+        failures = Failures(clock, randomness, patience)
+        self.sender = Sender(self._bot, failures)
+        self.marks = Marks(self._bot, failures)
         self.topics = Topics(self._bot, self.sender, clock)
+        self._fetching = Fetching(self._bot, files, clock, randomness)
         self.glimpses = Glimpses(self._bot)
 
     def narrow(self, config: TelegramConfig) -> None:
@@ -48,6 +55,7 @@ class Connection:
             self._wire,
             self._bot,
             self.sender,
+            self._fetching,
             intake,
             self._clock,
             self._randomness,

@@ -10,6 +10,8 @@ from telegram.constants import ChatType
 
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.happenings import happening
+from adapters.telegram.media import Media, media_of, worded
+from adapters.telegram.others import answered, of_others, passed_on, quoted
 from adapters.telegram.place import Spot, person_id, receipt
 from bridge.ids import Place
 from bridge.ports.chat import Happening, Heard, Person
@@ -31,6 +33,23 @@ class Tapped:
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """What a person said, before its files are fetched. `at` is Telegram's time, to the second. `plain` is text that
+    the person has typed or pasted, and nothing else. What is `edited` was said before, and reads so now."""
+
+    heard: Heard
+    at: float
+    media: tuple[Media, ...] = ()
+    album: str | None = None
+    plain: bool = False
+    edited: bool = False
+
+    @property
+    def commands(self) -> bool:
+        return self.heard.text.lstrip().startswith("/")
+
+
+@dataclass(frozen=True, slots=True)
 class Reader:
     """Reads updates for the bot of that username, by the config that holds at the time. Whoever is not allowed is not
     read at all."""
@@ -38,37 +57,53 @@ class Reader:
     config: Callable[[], TelegramConfig]
     username: str
 
-    def read(self, raw: str) -> Heard | Tapped | Happening | None:
-        """None for what means nothing here: strangers, other bots, most service messages, edits, media without
-        words. Raises whatever an update makes the parser raise that does not have Telegram's form."""
+    def read(self, raw: str) -> Said | Tapped | Happening | None:
+        """None for what means nothing here: strangers, other bots, most service messages. Raises whatever an update
+        makes the parser raise that does not have Telegram's form."""
         update = Update.de_json(json.loads(raw), None)
         if update.callback_query is not None:
             return self._tapped(update.callback_query)
         if update.message is not None:
             person = self._person(update.message.from_user, update.message.chat)
-            return happening(update.message, self.config(), person, self.username) or self._heard(update.message)
+            return happening(update.message, self.config(), person, self.username) or self._said(update.message)
+        if update.edited_message is not None:
+            return self._said(update.edited_message, edited=True)
         return None
 
-    def _heard(self, message: Message) -> Heard | None:
+    def _said(self, message: Message, *, edited: bool = False) -> Said | None:
         if message.sender_chat is not None:  # an anonymous administrator or a channel: nobody who can be known
             return None
         person = self._person(message.from_user, message.chat)
-        text = self._words(message.text or message.caption or "")
-        if person is None or not text:
+        written = message.text or message.caption or worded(message)
+        text = self._words(written)
+        media = media_of(message)
+        if person is None or not (text or media) or (written and not text):
             return None
-        spot = _spot(message)
-        replied = message.reply_to_message
-        topic = replied.forum_topic_created if replied is not None else None
-        answered = replied if topic is None else None  # a topic's messages "reply" to its creation
-        return Heard(
+        others, whose = [], passed_on(message)
+        if whose is not None and not text.lstrip().startswith("/"):
+            text, others = "", [of_others(whose, text)] if text else []
+        if (quote := quoted(message)) is not None:
+            others.append(quote)
+        spot, replied = _spot(message), answered(message)
+        heard = Heard(
             place=spot.place,
             person=person,
             text=text,
             key=f"{Spot(message.chat.id).place}:{message.message_id}",
-            title=topic.name if topic is not None else None,
-            reply_to=receipt(message.chat.id, answered.message_id) if answered is not None else None,
+            title=_topic_name(message),
+            reply_to=receipt(message.chat.id, replied.message_id) if replied is not None else None,
             silent=spot.general,
-            passed_on=_of_others(message),
+            passed_on=whose is not None,
+            attachments=tuple(others),
+            receipt=receipt(message.chat.id, message.message_id),
+        )
+        return Said(
+            heard,
+            message.date.timestamp(),
+            (media,) if media is not None else (),
+            album=message.media_group_id,
+            plain=message.text is not None and whose is None,
+            edited=edited,
         )
 
     def _tapped(self, query: CallbackQuery) -> Tapped | None:
@@ -105,9 +140,11 @@ class Reader:
         return found["command"] + text[found.end() :]
 
 
-def _of_others(message: Message) -> bool:
-    """Whether it was written by somebody else, or by a bot, and is only passed on."""
-    return message.forward_origin is not None or message.via_bot is not None
+def _topic_name(message: Message) -> str | None:
+    """The name that its topic was made with, where the message tells it."""
+    replied = message.reply_to_message
+    topic = replied.forum_topic_created if replied is not None else None
+    return topic.name if topic is not None else None
 
 
 def _spot(message: Message) -> Spot:

@@ -18,9 +18,12 @@ from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 from telegram.request import HTTPXRequest
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
+from adapters.telegram.fetching import Fetching
+from adapters.telegram.gathering import Batch, Gathering
 from adapters.telegram.happenings import Shifts
 from adapters.telegram.health import Health
-from adapters.telegram.incoming import Reader, Tapped
+from adapters.telegram.incoming import Reader, Said, Tapped
+from adapters.telegram.joining import joined
 from adapters.telegram.lanes import Lanes
 from adapters.telegram.limiter import seconds_of
 from adapters.telegram.place import SCHEME, Spot, chats_of
@@ -28,7 +31,7 @@ from adapters.telegram.sender import Sender
 from adapters.telegram.wire import Bot, Wire, stalled
 from bridge.backoff import FullJitter
 from bridge.errors import Code, Refused
-from bridge.ports.chat import Happening, Heard, Intake, MenuLine, Migrated, Pressed, Renamed, Reopened
+from bridge.ports.chat import Happening, Intake, MenuLine, Migrated, Pressed, Renamed, Reopened
 from bridge.ports.clock import Clock, Randomness
 
 _LOG = logging.getLogger(__name__)
@@ -45,7 +48,7 @@ ALLOWED_UPDATES = (
 
 _SLACK_S = 5
 
-_Read = Heard | Tapped | Happening | Exception | None
+_Read = Batch | Tapped | Happening | Exception | None
 
 
 class Poller:
@@ -54,6 +57,7 @@ class Poller:
         wire: Wire,
         bot: Bot,
         sender: Sender,
+        fetching: Fetching,
         intake: Intake,
         clock: Clock,
         randomness: Randomness,
@@ -77,6 +81,8 @@ class Poller:
         self._recovered = False
         self._conflict_since: float | None = None
         self._stuck: set[int] = set()
+        self._gathering = Gathering(clock, commands)
+        self._fetching = fetching
         self._quick = True
         self._shifts = Shifts()
 
@@ -151,39 +157,43 @@ class Poller:
     def _assign(self, number: int, raw: str, reader: Reader, lanes: Lanes) -> None:
         """To the lane of its place; a press waits for nothing. What is said in a chat that is another one now comes
         after the word that it is."""
-        read: _Read
+        read: Said | Tapped | Happening | Exception | None
         try:
             read = reader.read(raw)
         except Exception as unreadable:  # noqa: BLE001 - one bad update must not hold up the others
             read = unreadable
         if isinstance(read, Migrated):
             self._migrate(*chats_of(read.old, read.new))  # What follows may be in the new chat.
-        lanes.add(_lane(read, number), partial(self._handle, number, read, lanes))
+        if not isinstance(read, Said):
+            lanes.add(_lane(read, number), partial(self._handle, [number], read, lanes))
+        elif (batch := self._gathering.add(number, read)) is not None:
+            lanes.add(read.heard.place, partial(self._handle, batch.numbers, batch, lanes))
 
-    async def _handle(self, number: int, read: _Read, lanes: Lanes) -> None:
+    async def _handle(self, numbers: Sequence[int], read: _Read, lanes: Lanes) -> None:
         """While the store is away it is tried again: nothing of its place may overtake it."""
         for attempt in itertools.count(1):
             try:
-                await self._intake.done(SCHEME, number, await self._act(number, read, lanes))
+                error = await self._act(numbers[0], read, lanes)
+                # The first one last: where a crash parts them, what is left is known by its key.
+                for number in reversed(numbers):
+                    await self._intake.done(SCHEME, number, error)
             except Refused as refused:
-                self._stuck.add(number)
+                self._stuck.add(numbers[0])
                 self._report(f"updates of Telegram cannot be stored: {refused.reason}")
                 await self._clock.sleep(self._jitter.after(attempt))
             except Exception:  # noqa: BLE001 - a defect must not end the other lanes
-                _LOG.exception("Update %s of Telegram is left for the next start", number)
+                _LOG.exception("Update %s of Telegram is left for the next start", numbers[0])
                 break
             else:
                 break
-        self._stuck.discard(number)
+        self._stuck.discard(numbers[0])
 
     async def _act(self, number: int, read: _Read, lanes: Lanes) -> str | None:
         """What went wrong for good, if anything did. Raises `Refused(unavailable)` only."""
         try:
             match read:
-                case Heard():
-                    if (shifted := self._shifts.of(read.place)) is not None:
-                        await self._intake.happened(shifted)
-                    await self._intake.hear(read)
+                case Batch():
+                    await self._hear(read)
                 case Tapped():
                     await self._press(read, lanes)
                 case Renamed() | Reopened() | Migrated():
@@ -198,6 +208,16 @@ class Poller:
             _LOG.warning("Update %s of Telegram was set aside", number, exc_info=failure)
             return f"{type(failure).__name__}: {failure}"
         return None
+
+    async def _hear(self, batch: Batch) -> None:
+        parts = await self._gathering.taken(batch)
+        if (shifted := self._shifts.of(parts[0].heard.place)) is not None:
+            await self._intake.happened(shifted)
+        heard = joined([await self._fetching.heard(part) for part in parts])
+        if parts[0].edited:
+            await self._intake.edit(heard)
+        else:
+            await self._intake.hear(heard)
 
     async def _press(self, tapped: Tapped, lanes: Lanes) -> None:
         place = tapped.place or await self._intake.sent(SCHEME, tapped.receipt) or Spot(tapped.chat).place
@@ -251,7 +271,7 @@ class Poller:
 
 def _lane(read: _Read, number: int) -> Hashable:
     match read:
-        case Heard() | Renamed() | Reopened():
+        case Renamed() | Reopened():
             return read.place
         case Migrated():
             return read.new

@@ -1,5 +1,6 @@
 """The HTTP side of the bot. The token is put into requests below everything that logs or raises."""
 
+import re
 import ssl
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -34,6 +35,7 @@ class Wire:
         return ExtBot(
             token=_STAND_IN,
             base_url=self.config.base_url,
+            base_file_url=re.sub(r"/bot\Z", "/file/bot", self.config.base_url),
             request=self._request(_SENDING_CONNECTIONS),
             get_updates_request=self.polling(),
             rate_limiter=limiter,

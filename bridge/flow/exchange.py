@@ -60,6 +60,7 @@ from bridge.ids import NodeId
 from bridge.limits import Limits
 from bridge.ports.chat import Chat
 from bridge.ports.clock import Clock, Randomness
+from bridge.ports.files import Files
 from bridge.ports.policy import Policy
 from bridge.ports.runtime import Runtime
 from bridge.ports.store import Store
@@ -77,7 +78,7 @@ class Exchange(Calls):
     `tools` is the environment of the agents' tool server, beside the token of each. `health` is what the
     status shows of the chat, or None where none is configured. With `confirm_in_chat`, what a shell would widen waits
     for an operator's word in a chat. `present` tells of an agent that the runtime knows whether it can take work now,
-    and `gone` tells when the process of an agent in a person's terminal has ended.
+    and `gone` tells when the process of an agent in a person's terminal has ended. `files` are what people have sent.
     """
 
     def __init__(
@@ -100,7 +101,9 @@ class Exchange(Calls):
         confirm_in_chat: bool = True,
         present: Callable[[str], bool] = lambda agent: True,
         gone: Gone = never,
+        files: Files | None = None,
     ) -> None:
+        self._files = files
         self._chats = dict(chats)
         self._delivering = False
         self._hints = Hints()
@@ -190,7 +193,7 @@ class Exchange(Calls):
         self._hints.attach(self._dispatch.hint, self._timekeeper.at, self._retirement.begin, self._tokens.forget)
         self._dispatch.open()
         self._background.append(self._tasks.create_task(self._timekeeper.run()))
-        for task in (Retention(self._ledger), Shortage(self._ledger)):
+        for task in (Retention(self._ledger, self._files), Shortage(self._ledger)):
             self._background.append(self._tasks.create_task(task.run()))
         self._delivering = True
         for chat in self._chats.values():

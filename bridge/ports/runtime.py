@@ -138,7 +138,7 @@ class Prompt:
     @property
     def parts(self) -> Sequence[str]:
         """Its texts in the order in which an agent gets them: what others wrote after the notice that tells of it."""
-        of_others = (one.text for one in self.attachments)
+        of_others = (one.written for one in self.attachments)
         return [part for part in (self.notice, *self.embedded, *of_others, self.words) if part]
 
     def check(self) -> None:

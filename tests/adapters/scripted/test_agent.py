@@ -101,7 +101,10 @@ def persona(folder: Path, *rules: dict[str, str]) -> tuple[str, str]:
 
 def test_it_introduces_itself_by_the_protocol(agent: Agent) -> None:
     hello = agent.ask("initialize", protocolVersion=1)["result"]
-    assert hello["agentCapabilities"] == {"loadSession": True, "promptCapabilities": {"embeddedContext": True}}
+    assert hello["agentCapabilities"] == {
+        "loadSession": True,
+        "promptCapabilities": {"embeddedContext": True, "image": True, "audio": True},
+    }
 
 
 def test_plain_words_are_echoed(agent: Agent) -> None:

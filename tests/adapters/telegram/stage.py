@@ -12,6 +12,7 @@ from bridge.errors import Code, Refused
 from bridge.ids import Place, PostId
 from bridge.move import Move
 from bridge.ports.chat import Happening, Heard, MenuLine, Pressed
+from bridge.ports.files import Files
 from bridge.post import Button, Post, PostKind
 from tests.fakes.bot_api import BotApi
 
@@ -73,6 +74,7 @@ class RememberingIntake:
         self.finished: dict[int, str | None] = {}
         self.heard: list[Heard] = []
         self.edited: list[Heard] = []
+        self.held_up: list[Heard] = []
         self.pressed: list[Pressed] = []
         self.happenings: list[Happening] = []
         self.places: dict[str, Place] = {}
@@ -103,6 +105,8 @@ class RememberingIntake:
             error, self.dies = self.dies, None
             raise error
         if heard.place in self.slow:
+            self.held_up.append(heard)
+            self._pulse()
             await self.slow[heard.place].wait()
         if heard.key not in [known.key for known in self.heard]:
             self.heard.append(heard)
@@ -172,6 +176,7 @@ def chat_for(
     chats: frozenset[int] = frozenset({FORUM}),
     token: str | None = None,
     claim: Claim = nullcontext,
+    files: Files | None = None,
     moves: Sequence[Move] = (),
 ) -> TelegramChat:
     config = TelegramConfig(
@@ -181,7 +186,7 @@ def chat_for(
         users=frozenset({USER}),
         chats=chats,
     )
-    return TelegramChat(config, clock, Halfway(), claim=claim, rates=rates, patience=patience, moves=moves)
+    return TelegramChat(config, clock, Halfway(), claim=claim, rates=rates, patience=patience, files=files, moves=moves)
 
 
 @asynccontextmanager

@@ -43,6 +43,7 @@ async def test_a_topic_is_a_place(api: BotApi, clock: FlyingClock, intake: Remem
         text="hello",
         key=f"telegram:{FORUM}:{message}",
         title="Front Desk",
+        receipt=f"{FORUM}/{message}",
     )
 
 
@@ -151,8 +152,7 @@ async def test_a_command_to_another_bot_is_not_heard(
     assert await heard(api, clock, intake) == []
 
 
-async def test_only_words_are_heard(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
-    api.say(caption="", chat=FORUM, thread=DESK, user=USER)
+async def test_the_words_of_a_file_are_heard(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
     api.say(caption="look at this", chat=FORUM, thread=DESK, user=USER)
     assert [said.text for said in await heard(api, clock, intake)] == ["look at this"]
 

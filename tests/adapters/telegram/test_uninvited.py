@@ -161,12 +161,14 @@ async def test_no_command_is_taken_from_an_update_that_is_not_somebodys_own_word
         assert (admitted.recipient, admitted.origin, admitted.code) == ("default/career", Origin.USER, None)
 
 
-async def test_what_is_forwarded_is_heard_as_what_one_says(api: BotApi, clock: FlyingClock) -> None:
+async def test_what_is_forwarded_is_heard_as_what_another_says(api: BotApi, clock: FlyingClock) -> None:
     async with office(api, clock) as here:
         origin = {"type": "user", "date": 1_700_000_000, "sender_user": STRANGER}
         await here.takes({"message": words(text="is this serious?", entities=[], forward_origin=origin)})
         await here.on.quiet()
-        assert [prompt.words for _, prompt in here.on.runtime.prompts] == ["is this serious?"]
+        ((_, prompt),) = here.on.runtime.prompts
+        assert prompt.words is None
+        assert [one.text for one in prompt.attachments] == ["is this serious?"]
 
 
 async def test_no_button_is_pressed_from_elsewhere(api: BotApi, clock: FlyingClock) -> None:

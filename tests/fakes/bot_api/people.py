@@ -171,7 +171,7 @@ class People(Chats):
         content = content | extra | said.get("more", {})
         message = room.place(sender, content, thread=said.get("thread"), reply_to=said.get("reply_to"))
         if self._reaches_bot(room, message):
-            self._deliver(room, message)
+            self._deliver(room, dict(message))
         return int(message["message_id"])
 
     def _sender(self, room: Room, user: int, said: Said) -> tuple[Json, Json]:

@@ -1,6 +1,7 @@
 """What a Bot API server knows of chats, topics, members, messages and files."""
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -280,6 +281,7 @@ class World:
     def store(self, name: str, data: bytes, size: int | None = None) -> Stored:
         """Keeps a file that may be downloaded."""
         number = len(self.files) + 1
-        file = Stored(f"file-{number}", f"files/{number}-{name}", data, len(data) if size is None else size)
+        last = re.split(r"[/\\]", name)[-1]
+        file = Stored(f"file-{number}", f"files/{number}-{last}", data, len(data) if size is None else size)
         self.files[file.file_id] = file
         return file

@@ -1,0 +1,178 @@
+"""Files come along, kept before their message counts as handled; whose cannot be had is told."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from adapters.files import HomeFiles
+from bridge.message import Attachment
+from bridge.ports.chat import Heard
+from bridge.ports.files import Stored
+from tests.adapters.telegram.stage import (
+    DESK,
+    DESK_PLACE,
+    FORUM,
+    USER,
+    FlyingClock,
+    RememberingIntake,
+    chat_for,
+    running,
+)
+from tests.fakes.bot_api import BotApi, Fault
+from tests.fakes.bot_api.media import Item
+
+HERE = {"chat": FORUM, "thread": DESK, "user": USER}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> HomeFiles:
+    return HomeFiles(tmp_path / "files")
+
+
+def content(one: Attachment) -> bytes:
+    return Path(one.path or "").read_bytes()
+
+
+async def heard(api: BotApi, clock: FlyingClock, intake: RememberingIntake, files: HomeFiles, count: int = 1) -> Heard:
+    """What the last of so many updates said."""
+    async with running(chat_for(api, clock, files=files), intake):
+        await intake.until(lambda: len(intake.finished) == count)
+    return intake.heard[-1]
+
+
+@pytest.mark.parametrize(
+    ("item", "name", "mime"),
+    [
+        (Item("photo", b"12"), "photo.jpg", "image/jpeg"),
+        (Item("document", b"12", "Q3 report.pdf", "application/pdf"), "Q3 report.pdf", "application/pdf"),
+        (Item("document", b"12", "notes.md"), "notes.md", "text/markdown"),
+        (Item("document", b"12"), "file", "application/octet-stream"),
+        (Item("voice", b"12"), "voice.ogg", "audio/ogg"),
+        (Item("audio", b"12", "song.flac", "audio/flac"), "song.flac", "audio/flac"),
+        (Item("audio", b"12"), "audio.mp3", "audio/mpeg"),
+        (Item("video", b"12"), "video.mp4", "video/mp4"),
+        (Item("video_note", b"12"), "video_note.mp4", "video/mp4"),
+        (Item("animation", b"12"), "animation.mp4", "video/mp4"),
+    ],
+)
+async def test_a_file_comes_along_with_its_name_and_kind(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, files: HomeFiles, item: Item, name: str, mime: str
+) -> None:
+    api.send_file(item, **HERE)  # type: ignore[arg-type]
+    said = await heard(api, clock, intake, files)
+    (one,) = said.attachments
+    assert (said.text, one.name, one.mime, one.size, content(one)) == ("", name, mime, 2, b"12")
+
+
+async def test_a_sticker_is_its_emoji(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, files: HomeFiles
+) -> None:
+    api.send_file(Item("sticker"), **HERE)  # type: ignore[arg-type]
+    said = await heard(api, clock, intake, files)
+    assert (said.text, said.attachments) == ("👍", ())
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"location": {"latitude": 52.5, "longitude": 13.25}}, "(location: 52.500000, 13.250000)"),
+        ({"contact": {"phone_number": "+49", "first_name": "Anna"}}, "(contact: Anna, +49)"),
+        ({"dice": {"emoji": "🎲", "value": 3}}, "🎲 3"),
+    ],
+)
+async def test_what_is_said_without_words_is_put_into_words(
+    api: BotApi,
+    clock: FlyingClock,
+    intake: RememberingIntake,
+    files: HomeFiles,
+    more: dict[str, object],
+    words: str,
+) -> None:
+    api.say(None, more=more, **HERE)  # type: ignore[arg-type]
+    assert (await heard(api, clock, intake, files)).text == words
+
+
+async def test_a_name_cannot_lead_out_of_the_folder(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, files: HomeFiles, tmp_path: Path
+) -> None:
+    api.document(b"x", name="../../gpj\u202e.exe", **HERE)  # type: ignore[arg-type]
+    (one,) = (await heard(api, clock, intake, files)).attachments
+    assert one.name == "../../gpj\ufffd.exe"
+    assert Path(one.path or "").parent.parent == tmp_path / "files"
+    assert "\u202e" not in (one.path or "")
+
+
+async def test_a_file_that_was_kept_before_a_crash_is_not_fetched_again(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, files: HomeFiles
+) -> None:
+    api.document(b"once", **HERE)  # type: ignore[arg-type]
+    intake.slow[DESK_PLACE] = asyncio.Event()
+    async with running(chat_for(api, clock, files=files), intake):
+        await intake.until(lambda: bool(intake.held_up))
+    assert intake.finished == {}
+    del intake.slow[DESK_PLACE]
+    said = await heard(api, clock, intake, files)
+    assert [content(one) for one in said.attachments] == [b"once"]
+    assert len(api.calls("getFile")) == 1
+
+
+@pytest.mark.parametrize("fault", [Fault.ERROR_500, Fault.CUT_BEFORE, Fault.CUT_AFTER])
+@pytest.mark.parametrize("method", ["getFile", "file"])
+async def test_what_fails_for_a_while_is_fetched_again(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, files: HomeFiles, method: str, fault: Fault
+) -> None:
+    api.fail(method, fault, times=2)
+    api.document(b"in the end", **HERE)  # type: ignore[arg-type]
+    said = await heard(api, clock, intake, files)
+    assert ([content(one) for one in said.attachments], said.missing) == ([b"in the end"], ())
+
+
+async def test_of_what_stays_away_the_words_are_heard_and_it_is_said_what_to_do(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, files: HomeFiles
+) -> None:
+    api.fail("getFile", Fault.ERROR_500, times=1_000)
+    api.document(b"never", caption="look", **HERE)  # type: ignore[arg-type]
+    said = await heard(api, clock, intake, files)
+    assert (said.text, said.attachments) == ("look", ())
+    (told,) = said.missing
+    assert "notes.txt did not come through" in told
+    assert "Send it again later" in told
+
+
+async def test_a_file_that_is_too_large_for_bots_is_told_with_what_to_do(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, files: HomeFiles
+) -> None:
+    api.document(b"x", size=30 * 2**20, caption="look", **HERE)  # type: ignore[arg-type]
+    said = await heard(api, clock, intake, files)
+    (told,) = said.missing
+    assert (said.text, said.attachments) == ("look", ())
+    assert "too large (30 MB)" in told
+    assert "Bot API server of your own" in told
+    assert len(api.calls("getFile")) == 1
+
+
+class Full(HomeFiles):
+    async def keep(self, key: str, name: str, data: bytes) -> Stored:
+        raise OSError(28, "No space left on device")
+
+
+async def test_a_full_disk_is_told_and_costs_no_words(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, tmp_path: Path
+) -> None:
+    api.document(b"x", caption="look", **HERE)  # type: ignore[arg-type]
+    said = await heard(api, clock, intake, Full(tmp_path / "files"))
+    assert said.text == "look"
+    assert "disk is full" in said.missing[0]
+
+
+async def test_another_file_in_an_edit_is_another_file(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, files: HomeFiles
+) -> None:
+    async with running(chat_for(api, clock, files=files), intake):
+        message = api.document(b"one", caption="helo", **HERE)  # type: ignore[arg-type]
+        await intake.hears("helo")
+        api.edit(FORUM, message, "hello")
+        await intake.until(lambda: bool(intake.edited))
+    assert intake.edited[0].text == "hello"
+    assert intake.edited[0].attachments == intake.heard[0].attachments
