@@ -164,6 +164,7 @@ class Poller:
             read = unreadable
         if isinstance(read, Migrated):
             self._migrate(*chats_of(read.old, read.new))  # What follows may be in the new chat.
+            lanes.join(read.old, read.new)
         if not isinstance(read, Said):
             lanes.add(_lane(read, number), partial(self._handle, [number], read, lanes))
         elif (batch := self._gathering.add(number, read)) is not None:

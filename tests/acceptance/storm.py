@@ -3,10 +3,12 @@ and starts again over the same store. Only the agents are acted; what stands bet
 
 import asyncio
 import random
+import re
+import sqlite3
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -27,6 +29,16 @@ from tests.fakes.runtime import FakeAgent, FakeRuntime
 OPERATOR = 111
 PATIENCE_S = 55
 TURN_S = 10
+_UNHANDLED = "SELECT count(*) FROM updates WHERE handled_at IS NULL"
+_PARKED = re.compile(r"Run it again\?\n“(\S+) (\d+)”")
+
+
+class Agents(FakeRuntime):
+    """Agents that remember what they were asked, so that a lost turn can be proven to have done nothing."""
+
+    def began(self, session: SessionId, prompt: Prompt) -> None:
+        super().began(session, prompt)
+        self.histories[session] = next(agent.history for agent in reversed(self.agents) if agent.session == session)
 
 
 class FastClock:
@@ -78,7 +90,7 @@ class Storm:
     said: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     ambiguous: Counter[str] = field(default_factory=Counter)
     """How often nobody could know of an answer whether it had been shown, by its text, since the bridge was cut off."""
-    runtime: FakeRuntime = field(default_factory=FakeRuntime)
+    runtime: Agents = field(default_factory=Agents)
     _bridge: asyncio.Task[None] | None = None
     _lives: int = 0
 
@@ -116,6 +128,13 @@ class Storm:
         await self.api.until(lambda: set(topics) > before, PATIENCE_S)
         (thread,) = set(topics) - before
         return replace(topic, thread=thread)
+
+    async def heard(self) -> None:
+        """Waits until the bridge is through with all that was said. It tells nobody, so that its store is asked."""
+        async with asyncio.timeout(PATIENCE_S):
+            with closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True)) as store:
+                while self.api.updates.pending or store.execute(_UNHANDLED).fetchone() != (0,):
+                    await asyncio.sleep(0.05)
 
     async def _live(self, up: asyncio.Event) -> None:
         store = await open_store(self.path)
@@ -167,8 +186,6 @@ class Storm:
         )
 
     async def _answer(self, agent: FakeAgent, prompt: Prompt) -> str:
-        """Remembers what it was asked, as agents do, so that a lost turn can be proven to have done nothing."""
-        self.runtime.histories[agent.session] = agent.history
         await self.clock.sleep(TURN_S)
         asked = [line.split() for line in (prompt.words or "").split("\n") if line]
         return _answer(asked[0][0], [int(number) for _, number in asked])
@@ -191,6 +208,9 @@ class Verdict:
         self.places: dict[str, list[tuple[int, int | None]]] = defaultdict(list)
         """Where they were sent: chats, and topics in them."""
 
+        self.parked: dict[str, set[int]] = defaultdict(set)
+        """What an operator was asked about, since the agent could not prove that it had done nothing: it comes later."""
+
     async def shows(self, share: float) -> None:
         """Waits until so much of what was said has been answered."""
         said = sum(self._storm.said.values())
@@ -210,8 +230,9 @@ class Verdict:
                 if copies > 1 + unknown[_answer(handle, numbers)]:
                     yield f"{handle}: the answer to {numbers} was sent {copies} times"
             once = [number for numbers, _ in groupby(shown) for number in numbers]
-            if once != list(range(1, count + 1)):
-                yield f"{handle}: {count} inputs were answered as {shown}"
+            in_order = [number for number in once if number not in self.parked[handle]]
+            if sorted(once) != list(range(1, count + 1)) or in_order != sorted(in_order):
+                yield f"{handle}: {count} inputs were answered as {shown}, {self.parked[handle]} after a question"
 
     def _take(self) -> int:
         """Returns how many have been answered."""
@@ -229,6 +250,8 @@ class Verdict:
 
     def _have_it_retried(self, sent: Sent) -> None:
         """The operator has every lost input tried again that the bridge asks about."""
+        for handle, number in _PARKED.findall(sent.text):
+            self.parked[handle].add(int(number))
         for _, action in sent.buttons:
             if action.startswith("retry:") and action not in self._retried:
                 self._retried.add(action)
