@@ -14,7 +14,7 @@ from bridge.ports.files import Stored
 log = logging.getLogger(__name__)
 
 _HARMLESS = re.compile(r"[^\w.-]+")
-_MOST_BYTES = 120
+_MOST_BYTES = 80
 _PART = ".part"
 
 

@@ -51,7 +51,7 @@ def run(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> in
         return CONFIG
     try:
         with logging_to(home) as redactor:
-            for secret in _secrets(settings, environ):
+            for secret in secrets_of(settings, environ):
                 redactor.hide(secret)
             return run_loop(_serve(settings, environ, accept="--accept" in arguments))
     except Exception as error:
@@ -77,7 +77,7 @@ def alone(error: Exception) -> BaseException:
     return found
 
 
-def _secrets(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
+def secrets_of(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
     """Everything that must not be in a log, as far as the settings know of it."""
     if settings.telegram is not None:
         yield settings.telegram.token

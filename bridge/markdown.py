@@ -25,4 +25,6 @@ def code(text: str) -> str:
 
 def unescaped(text: str) -> str:
     """Undoes `escaped`, for a chat that shows Markdown as it is written."""
-    return _WRITTEN.sub(lambda sign: chr(int(sign[1])) if int(sign[1]) < 0x80 else sign[0], text)
+    return _WRITTEN.sub(
+        lambda sign: sign[0] if _STRUCTURE.match(chr(int(sign[1]))) is None else chr(int(sign[1])), text
+    )

@@ -55,6 +55,7 @@ EDITED_LATE = (
     "own; /stop ends what runs."
 )
 EDITED_COMMAND = "Nothing is done for an edited command. Send it as a new message, if it is meant."
+UNUSED_FILES = "What you have attached went nowhere: only /ask, /handoff and @NAME take files along."
 _LEFT_RUNNING = (
     "[Tieline] These processes were left running by an earlier turn of this session: {listed}. Go on with those that "
     "are needed, and end the others."
@@ -126,7 +127,13 @@ def sent_line(recipient: SessionId | str, text: str, status: str) -> str:
 
 def received_line(message: Message, status: str) -> str:
     """A handoff as its recipient's place sees it."""
-    return f"← {handle_of(message.sender)}: {set_in(message.text)}\n· {status}"
+    return f"← {handle_of(message.sender)}: {set_in(shown(message))}\n· {status}"
+
+
+def shown(message: Message) -> str:
+    """Its text as people see it, with the names of what is attached."""
+    names = ", ".join(one_line(one.name, 60) for one in message.attachments)
+    return f"{message.text}\n📎 {names}".strip() if names else message.text
 
 
 def set_in(text: str, limit: int = _SHOWN) -> str:
@@ -152,6 +159,7 @@ def all_paused(by: str) -> str:
 
 
 WOKEN = "woken"
+WORKING = "working"
 
 
 def queued_status(position: int, *, wake: bool, busy: bool, obstacle: str | None) -> str:
@@ -343,7 +351,7 @@ def input_ended(message: Message, outcome: Outcome, reason: str | None) -> str:
 
 
 def quoted(message: Message) -> str:
-    return f"“{set_in(message.text, 200)}”"
+    return f"“{set_in(shown(message), 200)}”"
 
 
 def permission_asked(session: SessionId, title: str, *, denied: bool = False) -> str:

@@ -61,19 +61,23 @@ def _attached(attachments: Sequence[Attachment], takes: Takes) -> Iterator[Any]:
     for number, one in enumerate(attachments, 1):
         if one.written is not None:
             yield _of_others(number, one.written, takes)
-        elif one.path is not None and (block := _file(one, Path(one.path), takes, room)) is not None:
+        elif one.path is not None and (block := _file(number, one, Path(one.path), takes, room)) is not None:
             room -= one.size
             yield block
 
 
+def _attachment(number: int, text: str, mime: str = "text/plain") -> Any:
+    return resource(f"tieline:attachment/{number}", text, mime)
+
+
 def _of_others(number: int, text: str, takes: Takes) -> Any:
     if takes.resources:
-        return resource(f"tieline:attachment/{number}", text)
+        return _attachment(number, text)
     # Each line is set off, so that none can pass for its user's.
     return _words("\n".join(["[Tieline] Written by somebody else:", *(f"> {line}" for line in text.splitlines())]))
 
 
-def _file(one: Attachment, path: Path, takes: Takes, room: int) -> Any | None:
+def _file(number: int, one: Attachment, path: Path, takes: Takes, room: int) -> Any | None:
     if one.mime in _IMAGES and takes.images and one.size <= min(MOST_BYTES, room):
         data = _read(path)
         return data and schema.ImageContentBlock(type="image", data=_encoded(data), mime_type=one.mime)
@@ -82,7 +86,7 @@ def _file(one: Attachment, path: Path, takes: Takes, room: int) -> Any | None:
         return data and schema.AudioContentBlock(type="audio", data=_encoded(data), mime_type=one.mime)
     if (one.mime.startswith("text/") or one.mime in _TEXTS) and takes.resources and one.size <= MOST_TEXT_BYTES:
         text = _text(_read(path))
-        return text and resource(path.as_uri(), text, one.mime)
+        return text and _attachment(number, f"{path}:\n{text}", one.mime)
     return None
 
 

@@ -22,6 +22,7 @@ _METHOD_NOT_FOUND, _INVALID_PARAMS, _INTERNAL_ERROR, _NOT_FOUND = -32601, -32602
 _CANNOT_BE_RUN = (126, 127)
 _SCARCE = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT)
 _NEW = "new-"
+_ATTACHED = "tieline:attachment/"
 _FORGOTTEN = "(It did not know the earlier context any more, and has begun a new one.)\n\n"
 _HERE = {"tieline": {"command": True}}
 """Says that a context was found: an empty answer means that it was not."""
@@ -208,7 +209,14 @@ def found(command: str) -> bool:
 
 
 def _texts(blocks: "list[dict[str, Any]]") -> "list[str]":
-    return [block["resource"]["text"] if block["type"] == "resource" else block["text"] for block in blocks]
+    return [_set_off(block["resource"]) if block["type"] == "resource" else block["text"] for block in blocks]
+
+
+def _set_off(resource: "dict[str, Any]") -> str:
+    """What came along with a person's words is in one text with them here: no line of it can pass for one of theirs."""
+    if not str(resource["uri"]).startswith(_ATTACHED):
+        return str(resource["text"])
+    return "\n".join(f"> {line}" for line in str(resource["text"]).splitlines())
 
 
 def _not_run(command: str, cwd: str, error: OSError) -> Failed:

@@ -26,7 +26,7 @@ from adapters.onboarding.progress import Notebook, Progress, of_settings
 from adapters.onboarding.topics import opened
 from adapters.onboarding.visit import Means, Visit
 from adapters.settings.home import LOCK, SETTINGS_FILE, home_of
-from adapters.settings.load import checked
+from adapters.settings.load import checked, load
 from adapters.settings.problems import SettingsError
 from adapters.sqlite.lock import holder_of
 from adapters.system import SystemClock, system_randomness
@@ -97,7 +97,7 @@ async def _run(options: argparse.Namespace, home: Path, environ: Mapping[str, st
     console.say(f"✓ {home / SETTINGS_FILE} is written." + (f" The earlier one is {backup.name}." if backup else ""))
     _title(console, 6, "The first handoff")
     try:
-        result = await _handed(means, office)
+        result = await _handed(visit, office)
         _farewell(console, office, result)
     except (asyncio.CancelledError, Ended):
         return _broken_off("Broken off, and all is written. Start the bridge: tieline run")
@@ -134,17 +134,22 @@ def _written(visit: Visit, office: Office) -> Path | None:
     except OSError as error:
         reason = f"{means.home} cannot be written to ({error.strerror})"
         raise Refused(Code.UNAVAILABLE, reason, remedy="Set that right, and start again: it goes on here.") from None
-    means.notebook.close()
     return backup
 
 
-async def _handed(means: Means, office: Office) -> FirstHandoff:
-    from adapters.onboarding.handoff import first  # noqa: PLC0415 - the bridge itself: it takes a second
+async def _handed(visit: Visit, office: Office) -> FirstHandoff:
+    # The bridge itself: it takes a second.
+    from adapters.onboarding.handoff import first  # noqa: PLC0415
+    from adapters.run import secrets_of  # noqa: PLC0415
 
+    means = visit.means
     asker, asked = (desk.topic.title for desk in office.desks[:2])
     means.console.say(f"The bridge starts, and hands “{TEXT}” from {asker} to {asked}.")
-    with logging_to(means.home, stderr=io.StringIO()):
-        return await first(means.console, means.home, office, means.environ)
+    settings = load(means.home, means.environ)
+    with logging_to(means.home, stderr=io.StringIO()) as redactor:
+        for secret in secrets_of(settings, means.environ):
+            redactor.hide(secret)
+        return await first(visit, settings, office)
 
 
 def _farewell(console: Console, office: Office, result: FirstHandoff) -> None:

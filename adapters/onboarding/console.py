@@ -29,6 +29,7 @@ class Console:
         self._file = file
         self._clock = clock
         self._plain = plain
+        self._showing = False
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
         # A thread, for not every system can wait for a terminal and for sockets at once; it ends with the process.
@@ -41,7 +42,7 @@ class Console:
         return cls(os.open(_TTY, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC), clock, plain=plain)
 
     def say(self, text: str = "") -> None:
-        self._write(f"{visible(text)}\n")
+        self._write(f"{_WIPE if self._showing else ''}{visible(text)}\n")
 
     async def ask(self, question: str, default: str = "") -> str:
         self._fresh()
@@ -84,8 +85,12 @@ class Console:
 
     async def waiting(self, what: str, coming: Coroutine[Any, Any, _T]) -> _T | None:
         """What comes; None once Enter was pressed. Shows meanwhile that it lives."""
-        self._fresh()
         awaited = asyncio.ensure_future(coming)
+        try:
+            self._fresh()
+        except Ended:
+            awaited.cancel()
+            raise
         typed = asyncio.ensure_future(self._line())
         shown = asyncio.ensure_future(self._show(what))
         try:
@@ -100,12 +105,17 @@ class Console:
             for one in (awaited, typed, shown):
                 one.cancel()
             await asyncio.wait([awaited, typed, shown])
-            self._write("\n" if self._plain else _WIPE)
+            if self._showing:
+                self._showing = False
+                self._write(_WIPE)
 
     async def _show(self, what: str) -> None:
         began = self._clock.now()
+        if self._plain:
+            self.say(f"… {what}")
+        self._showing = not self._plain
         while True:
-            if not self._plain:
+            if self._showing:
                 self._write(f"{_WIPE}… {visible(what)} ({self._clock.now() - began:.0f} s)")
             await self._clock.sleep(1)
 

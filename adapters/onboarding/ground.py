@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from adapters.onboarding.hearing import GROUPS, PRIVATE, Event, Moved, Room, Said, Seated, Somebody, title_of
+from adapters.onboarding.hearing import GROUPS, OWN, PRIVATE, Event, Moved, Room, Said, Seated, Somebody, title_of
 from adapters.onboarding.progress import Ground
 from adapters.onboarding.visit import Bot, Visit
 from adapters.telegram.asking import Unanswered, Why
@@ -55,34 +55,28 @@ async def _chosen(visit: Visit, operator: Somebody) -> Ground:
             return Ground(operator.id, operator.name)
     if not bot.joins_groups:
         console.say(f"{bot} may not be added to groups: @BotFather, /setjoingroups, {bot}, Enable.")
+    link = f"https://t.me/{bot.username}?startgroup=tieline&admin={_RIGHTS}"
+    here = f"/here@{bot.username}"
     console.say("Make a group in Telegram, or take one of yours, and switch on Topics: the group's name, Edit, Topics.")
-    console.say("Then add the bot to it, as an administrator, by this link:")
-    console.say(f"  https://t.me/{bot.username}?startgroup=tieline&admin={_RIGHTS}")
-    console.say("Is it in the group already? Then write /here in the group.")
+    console.say(f"Then add the bot to it, as an administrator, by this link:\n  {link}")
+    console.say(f"Is it in the group already? Then write {here} in the group.")
     declined: set[int] = set()
-    waiting = list(reversed(visit.ear.seats_by(operator)))
+    found = visit.ear.seats_by(operator)
 
     def pick(event: Event) -> Room | None:
         match event:
             case Seated(person, room, True) if person.id == operator.id and room.kind in GROUPS:
                 return room if room.id not in declined else None
-            case Said(person, room, text) if person.id == operator.id and text.split()[0] in ("/here", "/start"):
-                if room.kind == PRIVATE and text != "/here":
-                    return None
-                return room
+            case Said(person, room, text) if person.id == operator.id and text.split()[0] in OWN:
+                return room if room.kind in GROUPS or text == "/here" else None
         return None
 
+    waiting = "waiting for the group; Enter: tell it again"
     while True:
-        room = (
-            waiting.pop(0)
-            if waiting
-            else await visit.hear("waiting for the group (it lives); Enter: tell it again", pick)
-        )
+        room = found.pop() if found else await visit.hear(waiting, pick)
         if room is None:
-            console.say(f"Add {bot} by https://t.me/{bot.username}?startgroup=tieline&admin={_RIGHTS}")
-            console.say(
-                "or write /here in the group. Only your word counts there, and not as an anonymous administrator."
-            )
+            console.say(f"Add {bot} by {link}")
+            console.say(f"or write {here} in the group, and not as an anonymous administrator: only your word counts.")
         elif room.kind == PRIVATE and not bot.private_topics:
             console.say("That was your private chat, which has no topics: write it in the group.")
         elif room.kind == PRIVATE:

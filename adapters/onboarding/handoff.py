@@ -1,20 +1,19 @@
 """The last step: the bridge runs on the new home, and hands its first work on."""
 
 import asyncio
-from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 
 from adapters.api.listener import SocketTaken
 from adapters.compose import bridge
-from adapters.onboarding.console import Console, Ended
+from adapters.onboarding.console import Ended
 from adapters.onboarding.file import Office
 from adapters.onboarding.first import TEXT, FirstHandoff
+from adapters.onboarding.visit import Visit
 from adapters.run import alone
-from adapters.settings.load import load
+from adapters.settings.model import Settings
 from adapters.sqlite.lock import HomeLocked
 from adapters.sqlite.migrate import NewerSchema
-from adapters.telegram.place import person_id
+from adapters.telegram.place import SCHEME, person_id
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.flow.exchange import Exchange
@@ -31,12 +30,12 @@ _SHOWING_S = 20.0
 _LOOK_S = 0.1
 
 
-async def first(console: Console, home: Path, office: Office, environ: Mapping[str, str]) -> FirstHandoff:
+async def first(visit: Visit, settings: Settings, office: Office) -> FirstHandoff:
     """Sends it as the operator would in the first topic, and waits for its answer there. The bridge ends with it.
 
     Raises `Refused` where no bridge can run."""
     try:
-        return await _first(console, home, office, environ)
+        return await _first(visit, settings, office)
     except Exception as error:
         match alone(error):
             case HomeLocked() | SocketTaken() | NewerSchema() as taken:
@@ -47,10 +46,13 @@ async def first(console: Console, home: Path, office: Office, environ: Mapping[s
                 raise
 
 
-async def _first(console: Console, home: Path, office: Office, environ: Mapping[str, str]) -> FirstHandoff:
-    settings = load(home, environ)
+async def _first(visit: Visit, settings: Settings, office: Office) -> FirstHandoff:
+    console = visit.console
     asker, asked = office.desks[:2]
-    async with bridge(settings, environ, alone=True) as exchange:
+    async with bridge(settings, visit.means.environ, alone=True) as exchange:
+        # Before the poller is there, which then hands them on.
+        await exchange.inbound.keep(SCHEME, visit.progress.left)
+        visit.means.notebook.close()
         if exchange.charter.file is not FileState.HOLDS:
             return FirstHandoff(waits=True)
         caller = Caller(

@@ -9,6 +9,8 @@ from adapters.cli.plain import one_line
 
 PRIVATE = "private"
 GROUPS = ("group", "supergroup")
+OWN = ("/here", "/start")
+"""Commands that are for a setup."""
 _NAMED = re.compile(r"(/\w+)@(\w+)")
 _SHOWN = 80
 

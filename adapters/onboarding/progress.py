@@ -42,11 +42,14 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
+    """`left` are updates of Telegram that wait for the bridge, each with its number."""
+
     token: str = field(default="", repr=False)
     base_url: str = ""
     operator: Somebody | None = None
     ground: Ground | None = None
     topics: tuple[Topic, ...] = ()
+    left: tuple[tuple[int, str], ...] = ()
 
     def with_topic(self, number: int, topic: Topic) -> "Progress":
         return replace(self, topics=(*self.topics[:number], topic, *self.topics[number + 1 :]))
@@ -130,4 +133,5 @@ def _progress(noted: Mapping[str, Any]) -> Progress:
         Somebody(int(operator["id"]), str(operator["name"])) if operator else None,
         Ground(int(ground["id"]), str(ground["title"])) if ground else None,
         tuple(Topic(str(each["title"]), int(each["thread"])) for each in noted["topics"]),
+        tuple((int(number), str(raw)) for number, raw in noted["left"]),
     )

@@ -1,13 +1,13 @@
 """What every step of a setup has at hand."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from adapters.onboarding.console import Console
-from adapters.onboarding.ear import Ear
+from adapters.onboarding.ear import Ear, Update
 from adapters.onboarding.hearing import Event
 from adapters.onboarding.progress import Notebook, Progress
 from adapters.telegram.asking import Asking, Unanswered, Why
@@ -57,7 +57,7 @@ class Visit:
     ear: Ear = field(init=False)
 
     def __post_init__(self) -> None:
-        self.ear = Ear(self.asking, self.means.clock, self.bot.username, self._trouble)
+        self.ear = Ear(self.asking, self.means.clock, self.bot.username, self._trouble, self._left)
 
     @property
     def console(self) -> Console:
@@ -128,6 +128,9 @@ class Visit:
             raise Refused(Code.BUSY, f"{self.bot} is another program's", remedy=remedy)
         await self.sure("deleteWebhook")
         self.console.say("✓ The webhook is gone.")
+
+    def _left(self, updates: Sequence[Update]) -> None:
+        self.note(replace(self.progress, left=(*self.progress.left, *updates)))
 
     def _trouble(self, trouble: str) -> None:
         self.console.say(f"{trouble[0].upper()}{trouble[1:]}; it is tried again." if trouble else "✓ Telegram is back.")

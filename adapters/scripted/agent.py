@@ -228,7 +228,7 @@ class ScriptedAgent:
 def _is_attached(block: "dict[str, Any]") -> bool:
     """Whether it came along with a person's words: a file, or what somebody else wrote."""
     if block["type"] == "resource":
-        return str(block["resource"]["uri"]).startswith(("file:", _ATTACHMENT))
+        return str(block["resource"]["uri"]).startswith(_ATTACHMENT)
     return block["type"] in ("image", "audio")
 
 

@@ -34,6 +34,16 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
+def bound(path: Path) -> Mapping[str, str]:
+    """The places that have a session, and its id. None where there is no database yet. Raises `sqlite3.Error`."""
+    if not path.exists():
+        return {}
+    with reading(path) as connection:
+        connection.row_factory = sqlite3.Row
+        rows = connection.execute(SQL["bindings"]) if schema_of(connection) else ()
+        return {row["place"]: row["session"] for row in rows if row["session"] is not None}
+
+
 def inspect(path: Path, *, before: float = 0) -> Inspection:
     """Looks at every page. Raises `sqlite3.Error` for what is no database, or cannot be opened."""
     with reading(path) as connection:

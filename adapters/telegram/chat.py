@@ -7,12 +7,12 @@ from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING
 
 from adapters.telegram.budget import Budget, Rates
+from adapters.telegram.composing import composed
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.health import Health
 from adapters.telegram.place import SCHEME, Spot, chats_of, link, spot, topic_link, user_of
 from adapters.telegram.sole import Claim, PolledElsewhere
 from adapters.telegram.spending import Spending
-from adapters.telegram.text import split
 from bridge.errors import Refused
 from bridge.ids import Place
 from bridge.move import Move
@@ -62,7 +62,7 @@ class TelegramChat:
         return SCHEME
 
     def compose(self, text: str, *, rich: bool = False) -> Sequence[Part]:
-        return [Part(part) for part in split(text)]
+        return composed(text, rich=rich)
 
     def may_talk(self, person: str, place: Place) -> bool:
         user, where = user_of(person), spot(place)

@@ -9,6 +9,7 @@ from adapters.telegram.glimpses import Glimpses
 from adapters.telegram.health import Health
 from adapters.telegram.limiter import ChatLimiter
 from adapters.telegram.marks import Marks
+from adapters.telegram.menus import Menus
 from adapters.telegram.poller import Poller
 from adapters.telegram.sender import Sender
 from adapters.telegram.spending import Spending
@@ -45,12 +46,16 @@ class Connection:
         self.topics = Topics(self._bot, self.sender, clock)
         self._fetching = Fetching(self._bot, files, clock, randomness)
         self.glimpses = Glimpses(self._bot)
+        self._menus: Menus | None = None
 
     def narrow(self, config: TelegramConfig) -> None:
         self._wire.config = config
+        if self._menus is not None:
+            self._menus.changed.set()
 
     async def poll(self, intake: Intake, health: Health, commands: Mapping[str, MenuLine]) -> None:
         """Until it is cancelled."""
+        self._menus = menus = Menus(self._bot, lambda: self._wire.config, commands)
         poller = Poller(
             self._wire,
             self._bot,
@@ -60,7 +65,7 @@ class Connection:
             self._clock,
             self._randomness,
             health,
-            commands,
+            menus,
             migrate=self._migrate,
         )
         await poller.run()

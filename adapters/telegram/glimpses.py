@@ -6,8 +6,8 @@ import logging
 from telegram.constants import ChatAction
 from telegram.error import BadRequest, EndPointNotFound, TelegramError
 
+from adapters.telegram.composing import composed
 from adapters.telegram.place import Spot
-from adapters.telegram.text import MAX_UNITS, split, visible
 from adapters.telegram.wire import Bot
 from bridge.ports.chat import NotDelivered
 from bridge.post import Urgency
@@ -41,7 +41,7 @@ class Glimpses:
             await self._bot.send_message_draft(
                 spot.chat,
                 _number(about),
-                split(visible(text), MAX_UNITS)[-1],
+                composed(text, rich=False)[-1].text,
                 message_thread_id=spot.thread,
                 rate_limit_args=Urgency.PROGRESS,
             )

@@ -96,6 +96,7 @@ class Reader:
             passed_on=whose is not None,
             attachments=tuple(others),
             receipt=receipt(message.chat.id, message.message_id),
+            replied=_own_words(message, replied),
         )
         return Said(
             heard,
@@ -145,6 +146,14 @@ def _topic_name(message: Message) -> str | None:
     replied = message.reply_to_message
     topic = replied.forum_topic_created if replied is not None else None
     return topic.name if topic is not None else None
+
+
+def _own_words(message: Message, replied: Message | None) -> str | None:
+    """What the person has written in the message that this one replies to."""
+    if replied is None or passed_on(replied) is not None or replied.from_user is None or message.from_user is None:
+        return None
+    own = replied.sender_chat is None and replied.from_user.id == message.from_user.id
+    return (replied.text or replied.caption) if own else None
 
 
 def _spot(message: Message) -> Spot:

@@ -1,6 +1,7 @@
 """The files in a message, and what else it holds that can be put into words."""
 
 import mimetypes
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from telegram import Message
 
 from adapters.telegram.text import visible
 
+_MIME = re.compile(r"[a-z]{1,20}/[A-Za-z0-9.+-]{1,100}")
 _UNKNOWN = "application/octet-stream"
 
 
@@ -39,7 +41,8 @@ def media_of(message: Message) -> Media | None:
         if file is not None:
             given = visible(getattr(file, "file_name", None) or name)
             told = getattr(file, "mime_type", None) or mimetypes.guess_type(given)[0] or mime or _UNKNOWN
-            return Media(file.file_id, file.file_unique_id, given, told, file.file_size or 0)
+            kind = told if _MIME.fullmatch(told) else _UNKNOWN  # the sender's app says it, and agents are told of it
+            return Media(file.file_id, file.file_unique_id, given, kind, file.file_size or 0)
     return None
 
 

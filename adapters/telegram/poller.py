@@ -8,12 +8,11 @@ import asyncio
 import itertools
 import json
 import logging
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
-from telegram import BotCommand
 from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 from telegram.request import HTTPXRequest
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
@@ -26,12 +25,13 @@ from adapters.telegram.incoming import Reader, Said, Tapped
 from adapters.telegram.joining import joined
 from adapters.telegram.lanes import Lanes
 from adapters.telegram.limiter import seconds_of
+from adapters.telegram.menus import Menus
 from adapters.telegram.place import SCHEME, Spot, chats_of
 from adapters.telegram.sender import Sender
 from adapters.telegram.wire import Bot, Wire, stalled
 from bridge.backoff import FullJitter
 from bridge.errors import Code, Refused
-from bridge.ports.chat import Happening, Intake, MenuLine, Migrated, Pressed, Renamed, Reopened
+from bridge.ports.chat import Happening, Intake, Migrated, Pressed, Renamed, Reopened
 from bridge.ports.clock import Clock, Randomness
 
 _LOG = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class Poller:
         clock: Clock,
         randomness: Randomness,
         health: Health,
-        commands: Mapping[str, MenuLine],
+        menus: Menus,
         *,
         migrate: Callable[[int, int], None],
     ) -> None:
@@ -73,7 +73,7 @@ class Poller:
         self._intake = intake
         self._clock = clock
         self._health = health
-        self._commands = commands
+        self._menus = menus
         self._polling: HTTPXRequest = wire.polling()
         self._jitter = FullJitter(randomness, first_s=0.5, cap_s=wire.patience.backoff_s)
         self._reader: Reader | None = None
@@ -81,7 +81,7 @@ class Poller:
         self._recovered = False
         self._conflict_since: float | None = None
         self._stuck: set[int] = set()
-        self._gathering = Gathering(clock, commands)
+        self._gathering = Gathering(clock, menus.commands)
         self._fetching = fetching
         self._quick = True
         self._shifts = Shifts()
@@ -91,6 +91,7 @@ class Poller:
         try:
             async with asyncio.TaskGroup() as tasks:
                 lanes = Lanes(tasks)
+                tasks.create_task(self._menus.run(self._intake))
                 while True:
                     async for attempt in AsyncRetrying(
                         retry=retry_if_exception_type(Exception),
@@ -122,12 +123,7 @@ class Poller:
 
     async def _connect(self) -> Reader:
         await self._bot.initialize()
-        if self._commands:
-            commands = [BotCommand(name, line.help) for name, line in self._commands.items()]
-            try:
-                await self._bot.set_my_commands(commands)
-            except TelegramError as error:
-                _LOG.warning("The menu of commands was not set: %s", error)
+        self._menus.changed.set()
         self._reader = Reader(lambda: self._wire.config, self._bot.username)
         return self._reader
 
@@ -214,7 +210,8 @@ class Poller:
         parts = await self._gathering.taken(batch)
         if (shifted := self._shifts.of(parts[0].heard.place)) is not None:
             await self._intake.happened(shifted)
-        heard = joined([await self._fetching.heard(part) for part in parts])
+        wanted = any(part.media for part in parts) and await self._intake.bound(parts[0].heard.place)
+        heard = joined([await self._fetching.heard(part) if wanted else part.heard for part in parts])
         if parts[0].edited:
             await self._intake.edit(heard)
         else:

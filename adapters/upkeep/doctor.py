@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
@@ -15,6 +16,7 @@ from adapters.settings.model import Settings
 from adapters.settings.problems import SettingsError
 from adapters.settings.sources import read
 from adapters.settings.token_file import token_path
+from adapters.sqlite.inspection import bound
 from adapters.sqlite.lock import holder_of
 from adapters.upkeep.agents import examined
 from adapters.upkeep.configured import agents, settings
@@ -70,7 +72,15 @@ def _examined(home: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
         if loaded.telegram is not None:
             from adapters.upkeep.telegram import telegram  # noqa: PLC0415 - the library takes its time
 
-            yield from telegram(loaded, environ, runs=holder_of(home / LOCK) is not None)
+            runs = holder_of(home / LOCK) is not None
+            yield from telegram(loaded, environ, runs=runs, bound=_bound(home / DATABASE))
+
+
+def _bound(database: Path) -> Mapping[str, str]:
+    try:
+        return bound(database)
+    except sqlite3.Error:
+        return {}  # what is wrong with it was told
 
 
 def _loaded(home: Path, environ: Mapping[str, str]) -> Settings | SettingsError:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from adapters.cli import exits
@@ -25,16 +26,21 @@ _TOPICS = 12
 _EDIT = "Press the group's name, Edit"
 
 
-def telegram(loaded: Settings, environ: Mapping[str, str], *, runs: bool) -> list[Finding]:
-    """`runs`: a bridge runs on this home, which is then the one that polls. Nothing is changed, and no update taken."""
+def telegram(
+    loaded: Settings, environ: Mapping[str, str], *, runs: bool, bound: Mapping[str, str] | None = None
+) -> list[Finding]:
+    """`runs`: a bridge runs on this home, which is then the one that polls. `bound` are the places beside those of the
+    file, with their sessions. Nothing is changed, and no update taken."""
     if loaded.telegram is None:
         return []
+    places: dict[str, str] = {place: session.id for session in loaded.sessions for place in session.places}
+    topics = _Topics({**(bound or {}), **places})
 
     async def gathered() -> list[Finding]:
         found: list[Finding] = []
         try:
             async with asyncio.timeout(_IN_ALL_S):
-                async for finding in _examined(loaded, loaded_telegram, environ, runs=runs):
+                async for finding in _examined(topics, loaded_telegram, environ, runs=runs):
                     found.append(finding)
         except TimeoutError:
             found.append(
@@ -49,7 +55,7 @@ def telegram(loaded: Settings, environ: Mapping[str, str], *, runs: bool) -> lis
 
 
 async def _examined(
-    loaded: Settings, people: TelegramSettings, environ: Mapping[str, str], *, runs: bool
+    topics: "_Topics", people: TelegramSettings, environ: Mapping[str, str], *, runs: bool
 ) -> AsyncIterator[Finding]:
     config = TelegramConfig(people.token, people.base_url, people.operators, people.users, people.chats)
     for finding in _file(people):
@@ -70,9 +76,9 @@ async def _examined(
         async for finding in _menu(asking, bot, runs=runs):
             yield finding
         for chat in sorted(people.chats):
-            async for finding in _chat(asking, chat, me, _threads(loaded, chat)):
+            async for finding in _chat(asking, chat, me, topics.of(chat)):
                 yield finding
-        async for finding in _people(asking, people, bot, loaded):
+        async for finding in _people(asking, people, bot, topics):
             yield finding
 
 
@@ -132,10 +138,16 @@ async def _menu(asking: Asking, bot: str, *, runs: bool) -> AsyncIterator[Findin
         yield warn(_CHECK, f"{bot} shows no menu of commands", "Restart the bridge: it sets them as it starts.")
 
 
-def _threads(loaded: Settings, chat: int) -> dict[int, str]:
-    """The topics of that chat that sessions of the file are bound to."""
-    places = ((session.id, spot(place)) for session in loaded.sessions for place in session.places)
-    return {where.thread: ident for ident, where in places if where and where.chat == chat and where.thread is not None}
+@dataclass(frozen=True, slots=True)
+class _Topics:
+    """The places that have a session, and its id."""
+
+    places: Mapping[str, str]
+
+    def of(self, chat: int) -> dict[int, str]:
+        """The topics of that chat."""
+        found = ((spot(place), session) for place, session in self.places.items())
+        return {where.thread: ident for where, ident in found if where and where.chat == chat and where.thread}
 
 
 async def _chat(asking: Asking, chat: int, me: Mapping[str, Any], threads: Mapping[int, str]) -> AsyncIterator[Finding]:
@@ -225,7 +237,7 @@ async def _topics(asking: Asking, chat: int, name: str, threads: Mapping[int, st
         )
 
 
-async def _people(asking: Asking, people: TelegramSettings, bot: str, loaded: Settings) -> AsyncIterator[Finding]:
+async def _people(asking: Asking, people: TelegramSettings, bot: str, topics: _Topics) -> AsyncIterator[Finding]:
     """To whom the bot can write on its own."""
     for who, ids in (("operator", people.operators), ("user", people.users)):
         for person in sorted(ids)[:_TOPICS]:
@@ -240,6 +252,5 @@ async def _people(asking: Asking, people: TelegramSettings, bot: str, loaded: Se
                 yield warn(_CHECK, text, f"That person opens https://t.me/{bot[1:]} and presses Start.")
                 continue
             yield ok(_CHECK, f"{who} {person} is {one_line(str(chat.get('first_name') or '?'))}")
-            threads = _threads(loaded, person)
-            async for finding in _topics(asking, person, f"private chat {person}", threads):
+            async for finding in _topics(asking, person, f"private chat {person}", topics.of(person)):
                 yield finding

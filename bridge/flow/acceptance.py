@@ -201,7 +201,7 @@ async def _show(work: Work, message: Message, parties: Parties, position: int) -
     obstacle = wording.obstacle(recipient, message, work.now, all_paused_by=paused)
     wake = message.wake and recipient.runs
     status = wording.queued_status(position, wake=wake, busy=parties.busy, obstacle=obstacle)
-    line = wording.sent_line(message.recipient, message.text, status)
+    line = wording.sent_line(message.recipient, wording.shown(message), status)
     await show(work, sent_post(message.id), message.place, PostKind.HANDOFF, line, message=message.id)
     await show(
         work,

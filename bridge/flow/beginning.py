@@ -59,6 +59,8 @@ async def prompted(work: Work, turn: Turn, agent: Agent, *, embeds: Callable[[Se
         if message.from_person or embedded:
             work.put(replace(message, read_at=work.now))
             work.step(StepKind.READ, message)
+        if message.intent is not Intent.INPUT:
+            await show_status(work, message, wording.WORKING)
     work.put(
         replace(
             current.moved(TurnState.RUNNING),

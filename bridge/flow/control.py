@@ -17,7 +17,7 @@ from bridge.flow.settlement import close, decided, settle, show_status
 from bridge.flow.showing import revise
 from bridge.flow.turns import Turns
 from bridge.flow.work import Work
-from bridge.ids import ConversationId, MessageId, SessionId
+from bridge.ids import ConversationId, MessageId, SessionId, TurnId
 from bridge.lineage import caps_of
 from bridge.message import Intent, Message, Origin, Outcome, State
 from bridge.quiet import kept_until
@@ -51,19 +51,24 @@ class Control:
             resting = await work.session(session)
             if resting is not None and not resting.rested:
                 work.put(replace(resting, rested=True))
-            if not everything:
-                return 0
-            cancelled = 0
-            for message in await work.queue(session):
-                if message.intent is Intent.REPLY or message.origin is Origin.SYSTEM:
-                    work.put(replace(message, wake=False))
-                else:
-                    await settle(work, message, Outcome.CANCELLED, reason="stopped by a person")
-                    cancelled += 1
-            return cancelled
+            return await _cancel_queued(work, session, "stopped by a person") if everything else 0
 
         cancelled = await self._ledger.do(body)
         return await self.halt(session), cancelled
+
+    async def clear(self, session: SessionId) -> int:
+        """Cancels what is queued, and lets the running turn go on; answers and notices stay, without wake. Returns how
+        many were cancelled."""
+        return await self._ledger.do(lambda work: _cancel_queued(work, session, "cleared by a person"))
+
+    async def stop_turn(self, which: str) -> str:
+        """Ends that turn, and no other: what is queued goes on. Returns what to tell the person who stopped it."""
+        ident = TurnId(which)
+        turn = await self._ledger.store.turn(ident)
+        if turn is None or not turn.live:
+            return _OVER
+        stopped = await self._turns.stop(turn.session, only=ident)
+        return "Stopped." if await self._recovery.stop(turn.session, only=ident) or stopped else _OVER
 
     async def halt(self, session: SessionId) -> bool:
         """Ends the running turn, whichever bridge runs it, and where another takes it over meanwhile."""
@@ -172,6 +177,18 @@ class Control:
         return await self._ledger.do(body)
 
 
+async def _cancel_queued(work: Work, session: SessionId, reason: str) -> int:
+    cancelled = 0
+    for message in await work.queue(session):
+        if message.intent is Intent.REPLY or message.origin is Origin.SYSTEM:
+            work.put(replace(message, wake=False))
+        else:
+            await settle(work, message, Outcome.CANCELLED, reason=reason)
+            cancelled += 1
+    return cancelled
+
+
+_OVER = "This turn is over."
 _DECIDED = "This has been decided already."
 
 

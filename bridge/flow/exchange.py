@@ -12,11 +12,13 @@ from bridge.flow.buttons import Buttons
 from bridge.flow.calls import Calls
 from bridge.flow.charter import Charter
 from bridge.flow.children import Children
+from bridge.flow.choices import Choices
 from bridge.flow.commands.command import Here
 from bridge.flow.commands.governing import Governing
 from bridge.flow.commands.handing import Handing
 from bridge.flow.commands.looking import Looking
 from bridge.flow.commands.places import Places
+from bridge.flow.commands.queue import Queue
 from bridge.flow.commands.run import Commands
 from bridge.flow.commands.session import OfTheSession
 from bridge.flow.control import Control
@@ -36,6 +38,7 @@ from bridge.flow.mentions import Mentions
 from bridge.flow.outbox import Outbox
 from bridge.flow.oversight import Oversight
 from bridge.flow.permissions import Permissions
+from bridge.flow.picking import Picking
 from bridge.flow.proposals import Proposals
 from bridge.flow.questions import Questions
 from bridge.flow.recovery import Recovery
@@ -137,29 +140,36 @@ class Exchange(Calls):
         self.charter = Charter(ledger, governance, proposals)
         here = Here(ledger, profile)
         handing = Handing(ledger, here, admission, directory, questions)
+        choices = Choices(directory, here)
+        queue = Queue(ledger, here, control)
+        self.gateways = Gateways(ledger, current, self._dispatch, control, proposals, unheard, profile)
+        running = Running(pid, version, store_name, clock.now(), health)
+        insight = Insight(ledger, directory, self._turns, self.charter, self.gateways, running)
         commands = Commands(
             ledger,
             here,
+            choices,
             [
                 *handing.commands,
-                *OfTheSession(here, control, directory).commands,
-                *Looking(here, directory).commands,
+                *OfTheSession(ledger, here, control, directory).commands,
+                *queue.commands,
+                *Looking(ledger, here, directory, insight).commands,
                 *Places(directory, roster).commands,
                 *Governing(ledger, here, directory, self.oversight, self.charter).commands,
             ],
         )
         self.menu = commands.menu
+        picking = Picking(ledger, choices, commands, here)
         self.inbound = Inbound(
             ledger,
             self._dispatch,
             commands,
             handing,
             Mentions(ledger, directory),
-            Buttons(ledger, control, questions, approvals, proposals),
+            picking,
+            Buttons(ledger, control, questions, approvals, proposals, picking, queue),
             self._whereabouts,
         )
-        self.gateways = Gateways(ledger, current, self._dispatch, control, proposals, unheard, profile)
-        running = Running(pid, version, store_name, clock.now(), health)
         super().__init__(
             ledger=ledger,
             directory=directory,
@@ -175,7 +185,7 @@ class Exchange(Calls):
             agents=agents,
             tokens=self._tokens,
             terminals=terminals,
-            insight=Insight(ledger, directory, self._turns, self.charter, self.gateways, running),
+            insight=insight,
             hints=self._hints,
         )
 

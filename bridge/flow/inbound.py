@@ -12,6 +12,7 @@ from bridge.flow.editing import edit
 from bridge.flow.ledger import Ledger
 from bridge.flow.marking import mark
 from bridge.flow.mentions import Mentions
+from bridge.flow.picking import Picking
 from bridge.flow.saying import say, tell_missing
 from bridge.flow.showing import show
 from bridge.flow.whereabouts import Whereabouts
@@ -32,6 +33,7 @@ class Inbound:
         commands: Commands,
         handing: Handing,
         mentions: Mentions,
+        picking: Picking,
         buttons: Buttons,
         whereabouts: Whereabouts,
     ) -> None:
@@ -40,6 +42,7 @@ class Inbound:
         self._commands = commands
         self._handing = handing
         self._mentions = mentions
+        self._picking = picking
         self._buttons = buttons
         self._whereabouts = whereabouts
 
@@ -88,8 +91,9 @@ class Inbound:
     # Acted on
 
     async def hear(self, heard: Heard) -> None:
-        """A command is carried out, what replies to an agent's form is for that, and what begins with another session's
-        name is handed to it; everything else is input for the session that is bound to the place."""
+        """A command is carried out, what replies to an agent's form or to what asks for a text or a decision is for
+        that, and what begins with another session's name is handed to it; everything else is input for the session that
+        is bound to the place."""
         heard = replace(heard, place=self._ledger.led(heard.place))
         if heard.text.lstrip().startswith("/"):
             await self._command(heard)
@@ -98,6 +102,13 @@ class Inbound:
             await self._command(replace(heard, text=f"/answer {heard.text}"))
             return
         try:
+            if (filled := await self._picking.filled(heard)) is not None:
+                command, post = filled
+                await self._command(command)
+                await self._picking.close(post)
+                return
+            if await self._decided(heard):
+                return
             if (handed := await self._mentions.handoff(heard)) is not None:
                 await self._command(handed)
                 return
@@ -105,7 +116,23 @@ class Inbound:
         except Refused as refused:
             await self._refuse(heard, f"reply:{heard.key}", refused)
 
+    async def bound(self, place: Place) -> bool:
+        binding = await self._ledger.store.binding(self._ledger.led(place))
+        session = await self._ledger.store.session(binding.session) if binding and binding.session else None
+        return session is not None and session.closed_at is None
+
+    async def _decided(self, heard: Heard) -> bool:
+        key = f"reply:{heard.key}"
+        if heard.reply_to is None or await self._ledger.store.post(key) is not None:
+            return heard.reply_to is not None
+        said = await self._buttons.said(heard)
+        if said is None:
+            return False
+        await self._ledger.surely(lambda work: show(work, key, heard.place, PostKind.NOTICE, said))
+        return True
+
     async def edit(self, heard: Heard) -> None:
+        heard = replace(heard, place=self._ledger.led(heard.place))
         try:
             await self._ledger.do(lambda work: edit(work, heard, self._lanes))
         except Refused as refused:

@@ -31,6 +31,7 @@ class TurnListener:
         self._turn = turn
         self._begun = False
         self._traced = 0
+        self._names: dict[str, str] = {}
         self.progress = Progress(ledger, turn)
 
     async def happened(self, event: Event, number: int = 0) -> None:
@@ -40,6 +41,8 @@ class TurnListener:
             await self._ledger.surely(lambda work: self._compressed(work, event, number))
         if not isinstance(event, ToolBegun | ToolEnded):
             return
+        if isinstance(event, ToolBegun) and self._traced < TRACED:
+            self._names[event.id] = event.name
         begins = isinstance(event, ToolBegun) and not event.reading and not self._begun
         self._begun = self._begun or begins
         self._traced += 1
@@ -60,10 +63,17 @@ class TurnListener:
         if _read_in_vain(event):
             await self._unread(work)
         ok = event.ok if isinstance(event, ToolEnded) else None
+        name = event.name or self._names.get(event.id, event.id)
         for ident in current.inputs:
             message = await work.message(ident)
             if message is not None:
-                work.step(StepKind.TOOL, message, name=event.name or event.id, title=event.title or None, ok=ok)
+                work.step(
+                    StepKind.TOOL,
+                    message,
+                    name=name,
+                    title=event.title or None,
+                    ok=ok,
+                )
 
     async def _unread(self, work: Work) -> None:
         """What such a call was to give has not been seen, whatever is stored of it. That holds for later bridges too,

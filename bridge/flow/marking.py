@@ -35,5 +35,10 @@ async def mark_input(work: Work, message: Message, sign: Mark) -> None:
         await revise(work, _key(piece.key), sign.value)
 
 
+def mark_of(message: Message) -> str | None:
+    """The key of the mark on what a person said, which has the receipt of that."""
+    return _key(message.pieces[0].key) if message.pieces else None
+
+
 def _key(heard: str) -> str:
     return f"mark:{heard}"

@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 
 _SHED = (PostKind.PROGRESS, PostKind.MARK)
 _SHED_ATTEMPTS = 3
+_MARK_WAITS_S = 10
 _DEFECT_ATTEMPTS = 5
 _REPORT = "undelivered:"
 
@@ -103,7 +104,11 @@ class Outbox:
         except Gone as gone:
             await self._gone(chat, post, gone.reason)
         except Later as later:
-            self._rests[chat.scheme].rest(post, self._ledger.clock.now(), later.until)
+            now = self._ledger.clock.now()
+            if post.kind is PostKind.MARK and later.until > now + _MARK_WAITS_S:
+                await self._not_delivered(chat, post, str(later), None)
+            else:
+                self._rests[chat.scheme].rest(post, now, later.until)
         except Blocked as blocked:
             lost = post.kind in _SHED or self._ledger.clock.now() >= post.created_at + self._life_s
             retry_at = None if lost else blocked.retry_at

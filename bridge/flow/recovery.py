@@ -17,7 +17,7 @@ from bridge.flow.ledger import Ledger
 from bridge.flow.turn_end import end_turn, lose_turn
 from bridge.flow.turns import STOPPED, Turns
 from bridge.flow.work import Work
-from bridge.ids import SessionId
+from bridge.ids import SessionId, TurnId
 from bridge.ports.runtime import Agent
 from bridge.turn import Turn
 
@@ -63,15 +63,18 @@ class Recovery:
             log.warning("%s: the lease of its turn has lapsed, and is taken over", turn.session)
             await self._recover(turn, await self._ledger.surely(partial(_take_over, turn=turn)))
 
-    async def stop(self, session: SessionId) -> bool:
+    async def stop(self, session: SessionId, *, only: TurnId | None = None) -> bool:
         """Ends a turn that is not under way here, or was not when the stop was heard: a person's stop outranks the
-        lease of another bridge. Returns once there is none, whoever ended it; False where there was none."""
+        lease of another bridge. Returns once there is none, whoever ended it; False where there was none. With `only`
+        no other turn than that one is meant."""
         tries = 0
         while (turn := await self._ledger.surely(lambda work: work.store.live_turn(session))) is not None:
+            if only not in (None, turn.id):
+                break
             if turn.node == self._ledger.node and self._turns.opened(session):
                 # One that was taken over was there when the stop was heard, and its lane may have begun since. Any
                 # other one has begun after the stop.
-                if turn.epoch > 1 and await self._turns.stop(session):
+                if turn.epoch > 1 and await self._turns.stop(session, only=only):
                     return True
                 break
             if tries > 0:

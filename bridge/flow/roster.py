@@ -174,6 +174,24 @@ class Roster:
 
         await self._ledger.do(body)
 
+    async def unbind(self, place: Place) -> SessionId:
+        """Frees a place, and returns the session that it was bound to. Raises `unknown_session` where it was bound to
+        none, and `not_permitted` where the operator's file binds it."""
+
+        async def body(work: Work) -> SessionId:
+            known = await work.store.binding(place)
+            if known is None or known.session is None:
+                raise Refused(
+                    Code.UNKNOWN_SESSION,
+                    f"no session is bound to this place, {place}",
+                    remedy="There is nothing to do.",
+                )
+            _bindable(known, Source.RUNTIME)
+            work.unbind(place)
+            return known.session
+
+        return await self._ledger.do(body)
+
 
 def other_body(creation: Creation) -> Refused:
     return Refused(

@@ -174,7 +174,7 @@ async def pending(work: Work, parent: MessageId) -> bool:
 
 async def show_status(work: Work, message: Message, status: str) -> None:
     """Revises what the two places of a handoff show of it; where nothing was shown, nothing is."""
-    await revise(work, sent_post(message.id), wording.sent_line(message.recipient, message.text, status))
+    await revise(work, sent_post(message.id), wording.sent_line(message.recipient, wording.shown(message), status))
     await revise(work, received_post(message.id), wording.received_line(message, status))
 
 

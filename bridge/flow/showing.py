@@ -6,6 +6,13 @@ from bridge.flow.work import Work
 from bridge.ids import MessageId, Place, PostId, SessionId
 from bridge.post import Button, Part, Post, PostKind
 
+SHOWN_PARTS = 3
+"""Of a long answer, until somebody asks for the rest: more would push the talk out of sight."""
+
+
+def as_file(key: str) -> Button:
+    return Button("As a file", f"file:{key}")
+
 
 def sent_post(message: MessageId) -> str:
     """The key of what the sender's place shows of a handoff."""
@@ -29,15 +36,21 @@ async def show(
     session: SessionId | None = None,
     answers: str | None = None,
     rich: bool = False,
+    unfolded: bool = False,
 ) -> None:
     """Wants `text` to be seen at `place`: a new post, or a new revision of the post with this key. It replies to the
     post with the key `answers`, where that is seen there. A rich text is Markdown: an agent's whole text, or one whose
-    other parts are escaped; never the bridge's words beside a peer's."""
+    other parts are escaped; never the bridge's words beside a peer's. Of a long final text the beginning is seen, with
+    buttons for the rest, unless it is to be `unfolded`."""
     chat = work.means.chat_of(place)
     if chat is None or place is None:
         return
     place = work.means.led(place)
     parts = chat.compose(text, rich=rich)
+    whole = None
+    if kind is PostKind.FINAL and not unfolded and len(parts) > SHOWN_PARTS:
+        buttons = (*buttons, Button(f"Rest ({len(parts) - SHOWN_PARTS})", f"rest:{key}"), as_file(key))
+        parts, whole = parts[:SHOWN_PARTS], text
     idents = [PostId(work.new_id()) for _ in parts]  # in a row, so that no other text comes between the parts
     for number, part in enumerate(parts, 1):
         part_key = key if number == 1 else f"{key}#{number}"
@@ -57,6 +70,7 @@ async def show(
                     message=message,
                     session=session,
                     answers=answers if number == 1 else None,
+                    whole=whole if number == 1 else None,
                 )
             )
     work.then(work.wake.outbox)
@@ -65,6 +79,14 @@ async def show(
 async def revise(work: Work, key: str, text: str, *, buttons: Sequence[Button] = ()) -> bool:
     """Gives the post with this key another, plain text; its links stay. False where there is no such post."""
     return await _revise(work, key, Part(text), tuple(buttons))
+
+
+async def reshow(work: Work, key: str, text: str, *, buttons: Sequence[Button] = ()) -> bool:
+    """The same with a rich text, of which as much is shown as the post holds."""
+    post = await work.post(key)
+    chat = work.means.chat_of(post.place) if post is not None else None
+    parts = chat.compose(text, rich=True) if chat is not None else ()
+    return bool(parts) and await _revise(work, key, parts[0], tuple(buttons))
 
 
 async def _revise(work: Work, key: str, part: Part, buttons: tuple[Button, ...]) -> bool:

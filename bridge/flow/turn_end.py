@@ -7,6 +7,8 @@ from bridge import wording
 from bridge.flow.closing import retire_children
 from bridge.flow.fallback import hand_over
 from bridge.flow.kin import people_at, shown_at
+from bridge.flow.marking import mark_of
+from bridge.flow.progress import conclude
 from bridge.flow.settlement import answer, answer_late, close, closing_of, park, pending, say_it_waits, settle
 from bridge.flow.showing import received_post, revise, sent_post, show
 from bridge.flow.work import Work
@@ -31,6 +33,8 @@ _RETIRED = {
     TurnState.LOST: "the turn that had spawned it was lost",
 }
 """Why a child retires."""
+
+_WAITED_S = 3
 
 NOTICES = 2
 """How often an unread input is announced before it fails."""
@@ -67,8 +71,7 @@ async def end_turn(work: Work, turn: Turn, result: Result, unheard: Set[MessageI
             failure = result.failure or Failure(FailureKind.CRASH, "the turn ended without a result")
             await _failed(work, ended, taken, failure)
             await _abandon(work, ended, taken, f"the turn failed: {failure.detail}")
-    word = {TurnState.COMPLETED: "done", TurnState.CANCELLED: "stopped"}.get(state, "failed")
-    await revise(work, f"progress:{turn.id}", f"{word} after {work.now - turn.started_at:.0f} s")
+    await conclude(work, ended)
     work.then(lambda: work.wake.lane(turn.session))
 
 
@@ -103,7 +106,7 @@ async def lose_turn(
     else:
         await _park_inputs(work, lost, taken, f"{reason}, and {doubt}" if doubt else reason)
     await _abandon(work, lost, taken, reason)
-    await revise(work, f"progress:{turn.id}", f"interrupted: {reason}")
+    await conclude(work, lost, reason)
     work.then(lambda: work.wake.lane(turn.session))
 
 
@@ -160,9 +163,19 @@ async def _completed(work: Work, turn: Turn, taken: list[Message], final: str) -
             final,
             message=about,
             session=turn.session,
-            answers=received_post(about),
+            answers=await _answered(work, about),
             rich=True,
         )
+
+
+async def _answered(work: Work, about: MessageId) -> str | None:
+    """The post that the final text stands below. What a person said is pointed at only where it had to wait, so that
+    other words may stand between."""
+    message = await work.message(about)
+    if message is None or message.intent is not Intent.INPUT:
+        return received_post(about)
+    waited_s = (message.woken_at or message.accepted_at) - message.accepted_at
+    return mark_of(message) if waited_s >= _WAITED_S else None
 
 
 async def _answer(work: Work, turn: Turn, final: str) -> None:
@@ -294,7 +307,9 @@ async def _tell(work: Work, turn: Turn, failure: Failure, after: str, *, once: b
             await revise(
                 work,
                 sent_post(ident),
-                wording.sent_line(message.recipient, message.text, f"{handle_of(turn.session)}: {failure.detail}"),
+                wording.sent_line(
+                    message.recipient, wording.shown(message), f"{handle_of(turn.session)}: {failure.detail}"
+                ),
             )
 
 

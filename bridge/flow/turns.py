@@ -17,7 +17,7 @@ from bridge.flow.replay import replayed_doubt
 from bridge.flow.turn_end import end_turn, lose_turn
 from bridge.flow.unheard import Unheard
 from bridge.flow.work import Work
-from bridge.ids import SessionId
+from bridge.ids import SessionId, TurnId
 from bridge.ports.runtime import Agent, Execution, Listener, Result, StartFailed
 from bridge.session import Session
 from bridge.turn import Failure, FailureKind, Process, Turn
@@ -160,11 +160,11 @@ class Turns:
             task.add_done_callback(lambda _: keeping.cancel())
         return None if run.stopped or task.cancelled() else task.result()
 
-    async def stop(self, session: SessionId) -> bool:
+    async def stop(self, session: SessionId, *, only: TurnId | None = None) -> bool:
         """Ends the running turn, also while its agent is starting, and returns once its end is stored. False
-        where none ran."""
+        where none ran, or another than the `only` one that is meant."""
         run = self._runs.get(session)
-        if run is None:
+        if run is None or (only is not None and (run.turn is None or run.turn.id != only)):
             return False
         run.stopped = True
         if run.turn is not None:

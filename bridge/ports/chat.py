@@ -26,7 +26,8 @@ class Heard:
     `passed_on` was written by somebody else: it may be read, but it commands nothing. `attachments` are stored files,
     and texts that others wrote. `receipt` is the chat's own id of it, where it can be marked. What the chat has cut
     into several messages, or shows as one album, is one, made of `pieces`; without any it is a piece of its own.
-    `missing` are sentences for the person about what came along and could not be had.
+    `missing` are sentences for the person about what came along and could not be had. `replied` are the words that it
+    replies to, where they are that very person's own.
     """
 
     place: Place
@@ -41,6 +42,7 @@ class Heard:
     receipt: str | None = None
     pieces: tuple[Piece, ...] = ()
     missing: tuple[str, ...] = ()
+    replied: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +241,10 @@ class Intake(Protocol):
 
     async def hear(self, heard: Heard) -> None:
         """Acts on what was said, once per `heard.key`. Everything it has to say comes back as posts."""
+        ...
+
+    async def bound(self, place: Place) -> bool:
+        """Whether a session hears what is said there: of what is said elsewhere nothing is to be fetched."""
         ...
 
     async def edit(self, heard: Heard) -> None:

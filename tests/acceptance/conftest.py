@@ -5,6 +5,8 @@ import pytest
 
 from tests.acceptance.forks import Forks, forking
 from tests.acceptance.home import Home
+from tests.acceptance.onboarding import Init, environ
+from tests.acceptance.seat import Seat
 from tests.fakes.bot_api import BotApi
 
 
@@ -25,3 +27,18 @@ async def home(tmp_path: Path, forks: Forks) -> AsyncIterator[Home]:
 async def api() -> AsyncIterator[BotApi]:
     async with BotApi() as api:
         yield api
+
+
+@pytest.fixture
+async def init(tmp_path: Path, api: BotApi) -> AsyncIterator[Init]:
+    """Starts the command on a home that is not there yet, where no agent is installed."""
+    seats: list[Seat] = []
+
+    async def started(*options: str, through: tuple[str, ...] = (), **more: str) -> Seat:
+        seat = await Seat.taken(environ(tmp_path, api) | more, ("init", *options), through)
+        seats.append(seat)
+        return seat
+
+    yield started
+    for seat in seats:
+        await seat.close()

@@ -4,7 +4,9 @@ import asyncio
 import os
 import re
 import signal
-from collections.abc import Mapping, Sequence
+import termios
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -17,8 +19,9 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 class Seat:
     """`shows` waits for what is on the screen after what it waited for before."""
 
-    def __init__(self, keyboard: int, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, keyboard: int, name: str, process: asyncio.subprocess.Process) -> None:
         self._keyboard = keyboard
+        self._name = name
         self._process = process
         self._seen = 0
         self._changed = asyncio.Event()
@@ -32,6 +35,7 @@ class Seat:
     ) -> Self:
         """The command's stdout is no terminal, as in `tieline init --json > file`."""
         keyboard, slave = os.openpty()
+        name = os.ttyname(slave)
         try:
             process = await asyncio.create_subprocess_exec(
                 *(*through, *TIELINE, *arguments),
@@ -46,7 +50,20 @@ class Seat:
             raise
         finally:
             os.close(slave)
-        return cls(keyboard, process)
+        return cls(keyboard, name, process)
+
+    @property
+    def raw(self) -> bytes:
+        return self._raw
+
+    @contextmanager
+    def watched(self) -> Iterator[Callable[[], bool]]:
+        """Tells whether what is typed is shown, also once nobody else has the terminal."""
+        file = os.open(self._name, os.O_RDONLY | os.O_NOCTTY)
+        try:
+            yield lambda: bool(termios.tcgetattr(file)[3] & termios.ECHO)
+        finally:
+            os.close(file)
 
     @property
     def screen(self) -> str:

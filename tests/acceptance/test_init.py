@@ -1,80 +1,26 @@
 """`tieline init`, driven in a terminal: from nothing to the first handoff."""
 
 import json
-import os
 import stat
-import sys
-from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.acceptance.seat import Seat
+from tests.acceptance.onboarding import (
+    ADA,
+    CODE_LINE,
+    EVE,
+    OFFICE,
+    Init,
+    code_of,
+    files,
+    install,
+    with_group,
+    with_operator,
+    with_token,
+    with_topics,
+)
 from tests.fakes.bot_api import TOKEN, BotApi
-
-ADA, EVE, OFFICE = 111, 666, -1001
-CODE_LINE = "in your private chat with it:  "
-
-Init = Callable[..., Coroutine[Any, Any, Seat]]
-
-
-@pytest.fixture
-async def init(tmp_path: Path, api: BotApi) -> AsyncIterator[Init]:
-    """Starts the command on a home that is not there yet, where no agent is installed."""
-    seats: list[Seat] = []
-
-    async def started(*options: str, through: tuple[str, ...] = (), **more: str) -> Seat:
-        seat = await Seat.taken(environ(tmp_path, api) | more, ("init", *options), through)
-        seats.append(seat)
-        return seat
-
-    yield started
-    for seat in seats:
-        await seat.close()
-
-
-def environ(tmp_path: Path, api: BotApi) -> dict[str, str]:
-    (tmp_path / "bin").mkdir(exist_ok=True)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("TIELINE_")}
-    places = {"TIELINE_HOME": str(tmp_path / "home"), "XDG_RUNTIME_DIR": str(tmp_path), "HOME": str(tmp_path)}
-    return kept | places | {"PATH": str(tmp_path / "bin"), "TIELINE_TELEGRAM__BASE_URL": api.base_url}
-
-
-def files(tmp_path: Path) -> set[str]:
-    home = tmp_path / "home"
-    return {path.name for path in home.iterdir()} if home.exists() else set()
-
-
-async def code_of(seat: Seat) -> str:
-    await seat.shows(CODE_LINE)
-    await seat.shows("\n")
-    return seat.screen.rpartition(CODE_LINE)[2].split()[0]
-
-
-async def with_token(seat: Seat) -> None:
-    await seat.answers("Its token", TOKEN)
-
-
-async def with_operator(seat: Seat, api: BotApi) -> None:
-    code = await code_of(seat)
-    await seat.shows("waiting for the code")
-    api.say(code, user=ADA)
-    await seat.answers("Is that you? (y/n)", "y")
-    await seat.shows("is the operator")
-
-
-async def with_group(seat: Seat, api: BotApi) -> None:
-    await seat.shows("startgroup=tieline&admin=manage_topics+delete_messages", "waiting for the group")
-    api.forum(OFFICE)
-    api.member(OFFICE, api.bot, "administrator", by=ADA)
-    await seat.answers("Take the group “Office”? (Y/n)", "")
-    await seat.shows("Topics can be made")
-
-
-async def with_topics(seat: Seat) -> None:
-    await seat.answers("Name of the first topic [Front Desk]", "")
-    await seat.answers("Name of the second topic [Career]", "")
 
 
 async def test_from_nothing_to_the_first_handoff(init: Init, api: BotApi, tmp_path: Path) -> None:
@@ -283,7 +229,7 @@ async def test_a_group_is_taken_by_the_operators_word_only(init: Init, api: BotA
     api.say("/here", user=ADA, chat=OFFICE, anonymous=True)
     api.say("/here@another_bot", user=ADA, chat=OFFICE)
     api.say("/here", user=ADA)
-    await seat.shows("That was your private chat, which has no topics")
+    await seat.shows("That was your private chat, which has no topics", "waiting for the group")
     seat.type()
     await seat.shows("not as an anonymous administrator", "waiting for the group")
     api.say("/here@tieline_bot", user=ADA, chat=OFFICE)
@@ -382,15 +328,6 @@ async def test_topics_may_have_any_name_but_the_others(init: Init, api: BotApi, 
     assert code == 0
     assert [one["id"] for one in json.loads(out)["sessions"]] == ["default/bung", "default/topic-2"]
     assert [topic.name for topic in api.room(OFFICE).topics.values()] == ['Übung "\\" 🙂', "Работа"]
-
-
-def install(tmp_path: Path, command: str, *options: str) -> None:
-    """An agent of that command, which is a script."""
-    (tmp_path / "bin").mkdir(exist_ok=True)
-    program = tmp_path / "bin" / command
-    line = " ".join([sys.executable, "-P", "-m", "adapters.scripted", *options])
-    program.write_text(f"#!/bin/sh\nexec {line}\n")
-    program.chmod(0o755)
 
 
 async def test_agents_that_are_installed_are_offered_and_tried(init: Init, api: BotApi, tmp_path: Path) -> None:

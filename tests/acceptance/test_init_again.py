@@ -3,28 +3,27 @@
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.acceptance.home import TIELINE
-from tests.acceptance.seat import Seat
-from tests.acceptance.test_init import (
+from tests.acceptance.onboarding import (
     ADA,
     CODE_LINE,
     OFFICE,
     Init,
     environ,
     files,
-    init,
+    install,
     with_group,
     with_operator,
     with_token,
 )
+from tests.acceptance.seat import Seat
 from tests.fakes.bot_api import TOKEN, BotApi, Fault
-
-__all__ = ["init"]
 
 Way = Callable[[Seat], None]
 CTRL_C: Way = lambda seat: seat.press(b"\x03")  # noqa: E731
@@ -114,6 +113,21 @@ async def finished(seat: Seat, api: BotApi) -> None:
     assert (await seat.ended())[0] == 0
 
 
+@asynccontextmanager
+async def running(environ: Mapping[str, str]) -> AsyncIterator[int]:
+    """A bridge, by its process."""
+    bridge = await asyncio.create_subprocess_exec(
+        *TIELINE, "run", env=environ, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+    )
+    try:
+        assert bridge.stdout is not None
+        assert b"ready" in await bridge.stdout.readline()
+        yield bridge.pid
+    finally:
+        bridge.terminate()
+        await bridge.wait()
+
+
 async def test_an_existing_file_is_replaced_after_a_yes_only_and_kept(init: Init, api: BotApi, tmp_path: Path) -> None:
     await finished(await init(), api)
     file = tmp_path / "home" / "tieline.toml"
@@ -137,6 +151,58 @@ async def test_an_existing_file_is_replaced_after_a_yes_only_and_kept(init: Init
     assert (tmp_path / "home" / Path(json.loads(out)["backup"]).name).read_text() == mine
     assert "# mine" not in file.read_text()
     assert len(api.room(OFFICE).topics) == 2
+
+
+async def test_what_people_wrote_meanwhile_is_for_the_bridge(init: Init, api: BotApi, tmp_path: Path) -> None:
+    await finished(await init(), api)
+    first, _ = api.room(OFFICE).topics
+    api.say("do: say I hear you", user=ADA, chat=OFFICE, thread=first)
+    seat = await init()
+    await seat.answers("Go on? (y/N)", "y")
+    await seat.answers("Go on with the bot of the last time?", "")
+    await seat.answers("Is that still you?", "n")
+    await seat.shows(CODE_LINE, "\n", "waiting for the code")
+    api.say(seat.screen.rpartition(CODE_LINE)[2].split()[0], user=ADA)
+    await seat.answers("Is that you?", "y")
+    await seat.answers("Go on with the group “Office”?", "")
+    await seat.answers("Go on with “Front Desk” and “Career”", "")
+    assert (await seat.ended())[0] == 0
+    async with running(environ(tmp_path, api)):
+        await api.seen(lambda sent: "I hear you" in sent.text, timeout=30)
+
+
+async def test_broken_off_at_the_handoff_all_is_written(init: Init, api: BotApi, tmp_path: Path) -> None:
+    install(tmp_path, "claude-agent-acp", "--login", "none-of-its")
+    seat = await init()
+    await at_the_topics(seat, api)
+    seat.type()
+    await seat.answers("Name of the second topic", "")
+    for _ in range(2):
+        await seat.answers("Number [1]", "")
+        await seat.answers("Take claude-code all the same?", "y")
+    await seat.shows("Enter: do not wait for it")
+    seat.press(b"\x03")
+    code, _, err = await seat.ended()
+    assert code == 130
+    assert "all is written. Start the bridge: tieline run" in err
+    assert {"tieline.toml", "telegram.token"} <= files(tmp_path)
+    assert "init.json" not in files(tmp_path)
+
+
+async def test_what_is_typed_is_shown_again_after_the_token(init: Init, api: BotApi) -> None:
+    seat = await init()
+    await seat.shows("Its token")
+    with seat.watched() as echoes:
+        assert not echoes()
+        seat.press(b"\x03")
+        await seat.ended()
+        assert echoes()
+
+
+async def test_a_terminal_that_cannot_wipe_a_line_does(init: Init, api: BotApi) -> None:
+    seat = await init(TERM="dumb")
+    await at_the_group(seat, api)
+    assert b"\x1b" not in seat.raw
 
 
 async def test_topics_that_are_gone_are_made_anew(init: Init, api: BotApi, tmp_path: Path) -> None:
@@ -194,22 +260,10 @@ async def test_a_home_that_cannot_be_used_is_told_before_anything_is_asked(init:
 
 async def test_where_a_bridge_runs_it_is_refused(init: Init, tmp_path: Path, api: BotApi) -> None:
     (tmp_path / "home").mkdir(mode=0o700)
-    bridge = await asyncio.create_subprocess_exec(
-        *TIELINE,
-        "run",
-        env=environ(tmp_path, api) | {"TIELINE_TELEGRAM__TOKEN": TOKEN},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    try:
-        assert bridge.stdout is not None
-        assert b"ready" in await bridge.stdout.readline()
+    async with running(environ(tmp_path, api) | {"TIELINE_TELEGRAM__TOKEN": TOKEN}) as pid:
         code, _, err = await (await init()).ended()
-    finally:
-        bridge.terminate()
-        await bridge.wait()
     assert code == 75
-    assert f"process {bridge.pid} runs a bridge" in err
+    assert f"process {pid} runs a bridge" in err
 
 
 async def test_without_a_terminal_it_is_refused_with_what_to_do(tmp_path: Path, api: BotApi) -> None:

@@ -12,7 +12,7 @@ from bridge.grant import Scope
 from bridge.ids import TurnId
 from bridge.intake import Note
 from bridge.launching import Creation, Definition, Frozen, Options, Server
-from bridge.message import Intent, Origin, Outcome, State
+from bridge.message import Attachment, Intent, Origin, Outcome, Piece, State
 from bridge.ports.store import Change, Entity, Store
 from bridge.post import Button, PostKind, PostState
 from bridge.regime import Regime
@@ -123,6 +123,11 @@ FULL: list[tuple[Entity, Callable[[Store], Awaitable[Entity | None]]]] = [
     (binding(session=None, source=Source.FILE), lambda store: store.binding(HOME)),
     (
         message(
+            attachments=(
+                Attachment("größe.png", "image/png", "/files/1/größe.png", size=9),
+                Attachment("quoted", "text/plain", text="one\ntwo"),
+            ),
+            pieces=(Piece("web:1", 3, 1), Piece("web:2", 5, 1)),
             intent=Intent.REPLY,
             text="first line\nsecond \x00 'quoted' 🙂",
             origin=Origin.SYSTEM,

@@ -8,7 +8,7 @@ from bridge.approval import Subject
 from bridge.errors import Conflict
 from bridge.grant import Scope
 from bridge.ids import ConversationId, MessageId, Place, SessionId
-from bridge.message import Outcome, State
+from bridge.message import Attachment, Outcome, State
 from bridge.ports.store import Change, DayQuota, Parties, Store
 from bridge.post import PostKind, PostState
 from bridge.turn import Process, TurnState
@@ -137,6 +137,38 @@ async def test_a_sent_post_is_found_by_its_receipt_in_all_places_of_its_chat(sto
     )
     found = [await store.sent_post("web", receipt) for receipt in ("7", "8", "9")]
     assert [one and one.id for one in found] == ["p-1", None, "p-4"]
+
+
+async def test_a_mark_is_no_post_that_was_sent(store: Store) -> None:
+    await store.commit(
+        Change(
+            puts=[
+                post("p-1", kind=PostKind.MARK, receipt="7", state=PostState.SENT),
+                post("p-2", receipt="8", state=PostState.SENT),
+                post("p-3", kind=PostKind.MARK, receipt="8"),
+            ]
+        )
+    )
+    found = [await store.sent_post("web", receipt) for receipt in ("7", "8")]
+    assert [one and one.id for one in found] == [None, "p-2"]
+    assert [one.id for one in await store.pending_posts("web")] == ["p-3"]
+
+
+async def test_the_files_that_messages_name_are_known_for_as_long_as_those_are_kept(store: Store) -> None:
+    assert await store.attached() == set()
+    quote = Attachment("quoted", "text/plain", text="hm")
+    one, other = (Attachment(name, "image/png", f"/files/{name}", size=1) for name in ("one", "other"))
+    await store.commit(
+        Change(
+            puts=[
+                message("m-1", attachments=(one, quote, other)),
+                message("m-2", attachments=(one,)),
+                message("m-3", attachments=(quote,)),
+                message("m-4"),
+            ]
+        )
+    )
+    assert await store.attached() == {"/files/one", "/files/other"}
 
 
 async def test_unhandled_updates_come_by_number_without_what_was_set_aside(store: Store) -> None:

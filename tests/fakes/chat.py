@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from bridge.ids import Place
+from bridge.markdown import unescaped
 from bridge.ports.chat import NotDelivered
 from bridge.post import Part, Post
 
@@ -18,6 +19,7 @@ class FakeChat:
         self._scheme = scheme
         self._changed = asyncio.Condition()
         self.posts: dict[str, Post] = {}
+        self.receipts: dict[str, str] = {}
         self.deliveries: list[Post] = []
         self.guests: set[str] = set()
         self.open = True
@@ -38,7 +40,7 @@ class FakeChat:
         return self._scheme
 
     def compose(self, text: str, *, rich: bool = False) -> Sequence[Part]:
-        markup = "rich" if rich else None
+        markup, text = ("rich", unescaped(text)) if rich else (None, text)
         return [Part(text[start : start + self.limit], markup) for start in range(0, len(text), self.limit)]
 
     def may_talk(self, person: str, place: Place) -> bool:
@@ -68,6 +70,7 @@ class FakeChat:
             raise NotDelivered("it was sent already")
         receipt = post.receipt or str(len(self.posts) + 1)
         async with self._changed:
+            self.receipts[post.key] = receipt
             self.posts[post.key] = post
             self.deliveries.append(post)
             self._changed.notify_all()

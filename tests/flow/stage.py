@@ -21,7 +21,9 @@ from bridge.ids import MessageId, NodeId, Place, SessionId
 from bridge.limits import Limits
 from bridge.message import Intent, Message, Origin
 from bridge.ports.chat import Heard, Person, Pressed
+from bridge.ports.files import Files
 from bridge.ports.store import Store
+from bridge.post import Post
 from bridge.request import Request
 from bridge.session import Declared, Habits, Kind
 from bridge.views import AnswerView, Mail, Receipt, Received, Send
@@ -125,24 +127,27 @@ class Stage:
     def tools(self, agent: FakeAgent) -> Tools:
         return Tools(self.exchange, agent)
 
-    async def say(self, handle: str, text: str, person: Person = OPERATOR, *, key: str | None = None) -> str:
-        """Returns the id of the input that it became, or an empty text."""
+    async def say(
+        self, handle: str, text: str, person: Person = OPERATOR, *, key: str | None = None, to: Post | None = None
+    ) -> str:
+        """Returns the id of the input that it became, or an empty text. It may reply `to` a post."""
         key = key or f"room:{handle}:{next(_said)}"
-        await self.exchange.inbound.hear(Heard(room(handle), person, text, key))
+        receipt = self.chat.receipts[to.key] if to is not None else None
+        await self.exchange.inbound.hear(Heard(room(handle), person, text, key, reply_to=receipt))
         kept = await self.store.key(ident(handle), key)
         return kept.message if kept else ""
 
     async def press(self, handle: str, label: str, person: Person = OPERATOR) -> str:
         """Presses the newest button of that label in a room."""
-        actions = [
-            button.action
+        found = [
+            (button.action, self.chat.receipts[post.key])
             for post in self.chat.posts.values()
             if post.place == room(handle)
             for button in post.buttons
             if button.label == label
         ]
-        assert actions, f"no button {label!r} in {handle}"
-        return await self.exchange.inbound.press(Pressed(room(handle), person, actions[-1]))
+        assert found, f"no button {label!r} in {handle}"
+        return await self.exchange.inbound.press(Pressed(room(handle), person, *found[-1]))
 
     async def press_when_seen(self, handle: str, label: str, text: str) -> str:
         """Presses it once a post in the room says `text`."""
@@ -212,6 +217,7 @@ async def stage(
     confirm_in_chat: bool = True,
     gone: Gone = never,
     gateways: Hub | None = None,
+    files: Files | None = None,
 ) -> AsyncIterator[Stage]:
     """Without `rules` everybody may do everything. Give the same store again to act a restart, and another `node`
     to act a second bridge."""
@@ -238,6 +244,7 @@ async def stage(
         node=NodeId(node),
         confirm_in_chat=confirm_in_chat,
         gone=gone,
+        files=files,
     )
     async with exchange:
         await exchange.start(sessions)

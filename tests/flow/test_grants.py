@@ -315,7 +315,6 @@ async def test_what_a_decision_is_now_is_told_to_people() -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        "/allow",
         "/allow nobody",
         "/allow career",
         "/allow desk for ever",

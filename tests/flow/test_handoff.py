@@ -228,5 +228,8 @@ async def test_what_an_agent_says_without_end_does_not_flood_its_place() -> None
 
         on.agent("career", career)
         await on.say("career", "say much")
+        await on.quiet()
+        assert len(on.chat.texts(room("career"))) == 3
+        await on.press("career", f"Rest ({FINAL_CHARS // on.chat.limit - 3})")
         await on.chat.seen(room("career"), "[cut by the bridge: the agent said more than this]")
         assert sum(map(len, on.chat.texts(room("career")))) == FINAL_CHARS

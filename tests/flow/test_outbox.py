@@ -391,14 +391,14 @@ async def test_progress_appears_in_time_shows_what_is_done_and_that_it_lives_and
         await on.clock.advance(2.9)
         assert on.chat.texts(CAREER) == []
         await on.clock.advance(0.1)
-        assert on.chat.texts(CAREER) == ["working for 3 s\nLet me look."]
+        assert on.chat.texts(CAREER) == ["Working · 0:03\nLet me look."]
         await on.clock.advance(14)
         assert len(on.chat.deliveries) == 1
         await on.clock.advance(1)
-        assert on.chat.texts(CAREER) == ["working for 18 s\nLet me look."]
+        assert on.chat.texts(CAREER) == ["Working · 0:18\nLet me look."]
         go.set()
         await on.quiet()
-        assert sorted(on.chat.texts(CAREER)) == ["done after 18 s", "here it is"]
+        assert sorted(on.chat.texts(CAREER)) == ["Done after 0:18", "here it is"]
         await on.clock.advance(60)
         assert len(on.chat.deliveries) == 4
 

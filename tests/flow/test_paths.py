@@ -199,12 +199,16 @@ COMMANDS: Mapping[str, str | None] = {
     "resume": "/resume",
     "new": "/new",
     "bind": "/bind career",
+    "unbind": "/unbind",
+    "queue": "/queue clear",
+    "inbox": None,
+    "trace": None,
     "allow": "/allow career",
     "deny": "/deny career",
     "policy": "/policy pause",
 }
 
-BUTTONS = ("ok", "okc", "okp", "no", "yes", "nay", "retry", "discard", "more", "answer")
+BUTTONS = ("ok", "okc", "okp", "no", "yes", "nay", "retry", "discard", "more", "answer", "stop", "clear", "keep")
 
 
 async def recorded(on: Stage) -> list[Verdict | Act]:

@@ -199,10 +199,10 @@ async def test_progress_of_a_lost_turn_says_that_it_was_interrupted() -> None:
         on.agent("career", hanging(on))
         await on.say("career", "search")
         await on.clock.advance(3)
-        await on.chat.seen(room("career"), "working for 3 s")
+        await on.chat.seen(room("career"), "Working · 0:03")
     async with world.bridge() as on:
-        await on.chat.seen(room("career"), "interrupted: the bridge stopped")
-        assert not any("working for" in text for text in on.chat.texts(room("career")))
+        await on.chat.seen(room("career"), "Interrupted: the bridge stopped")
+        assert not any("Working" in text for text in on.chat.texts(room("career")))
 
 
 async def test_pending_posts_are_sent_by_the_next_bridge_and_once() -> None:

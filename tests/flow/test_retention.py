@@ -1,15 +1,19 @@
 """What is over is kept for the retention, then goes; what anybody still needs stays."""
 
+from collections.abc import Collection
+
 from bridge.errors import Code
 from bridge.ids import MessageId
 from bridge.limits import Limits
-from bridge.message import Intent, Outcome, State
+from bridge.message import Attachment, Intent, Outcome, State
+from bridge.ports.chat import Heard
+from bridge.ports.files import Stored
 from bridge.ports.runtime import Prompt
 from bridge.request import Answer
 from tests.fakes.clock import ManualClock
 from tests.fakes.fragile import FragileStore
 from tests.fakes.runtime import FakeAgent
-from tests.flow.stage import Stage, session, stage
+from tests.flow.stage import OPERATOR, Stage, room, session, stage
 
 HOUR = 3_600
 DAY = 24 * HOUR
@@ -126,3 +130,38 @@ async def test_nothing_is_removed_by_the_clock_with_which_a_machine_begins() -> 
         again.clock.set_back(365 * DAY)
         await pass_by(again, HOUR)
         assert await kept(again, asked)
+
+
+class Shelf:
+    """Files of which each is as old as the test says."""
+
+    def __init__(self) -> None:
+        self.swept: list[tuple[float, set[str]]] = []
+
+    async def found(self, key: str) -> Stored | None:
+        return None
+
+    async def keep(self, key: str, name: str, data: bytes) -> Stored:
+        return Stored(f"/files/{key}/{name}", len(data))
+
+    async def copy(self, key: str, name: str, source: str) -> Stored:
+        return Stored(f"/files/{key}/{name}", 0)
+
+    async def sweep(self, before: float, needed: Collection[str]) -> int:
+        self.swept.append((before, set(needed)))
+        return 0
+
+
+async def test_files_are_needed_for_as_long_as_a_message_names_them() -> None:
+    shelf = Shelf()
+    photo = Attachment("photo.jpg", "image/jpeg", "/files/1/photo.jpg", size=4)
+    async with stage(session("career"), limits=SHORT, files=shelf) as on:
+        heard = Heard(room("career"), OPERATOR, "look", "k", attachments=(photo,))
+        await on.exchange.inbound.hear(heard)
+        await pass_by(on, HOUR)
+        before, needed = shelf.swept[-1]
+        assert needed == {"/files/1/photo.jpg"}
+        assert 0 <= on.clock.now() - 2 * HOUR - before < HOUR
+        for _ in range(3):
+            await pass_by(on, HOUR)
+        assert shelf.swept[-1][1] == set()

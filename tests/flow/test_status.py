@@ -41,7 +41,7 @@ async def test_the_list_shows_what_each_session_is_doing() -> None:
         await working.wait()
         assert (await activities())[ident("career")] == "tool_running"
         await on.clock.advance(3)
-        await on.chat.seen(room("career"), "working for 3 s\ntool: Bash")
+        await on.chat.seen(room("career"), "Working · 0:03\n> ✓ Bash")
         views = {view.id: view for view in (await on.exchange.sessions(person, True))[0]}
         assert set(views) == {ident("career"), ident("notes")}
         assert (views[ident("career")].live, views[ident("notes")].live) == (True, False)

@@ -7,7 +7,7 @@ from bridge.decision import Effect
 from bridge.duration import seconds
 from bridge.errors import Code, Refused
 from bridge.flow.charter import Charter
-from bridge.flow.commands.command import Command, Group, Here, caller_as, word
+from bridge.flow.commands.command import Command, Group, Here, Picks, caller_as, word
 from bridge.flow.directory import Directory
 from bridge.flow.ledger import Ledger
 from bridge.flow.oversight import Oversight
@@ -39,6 +39,7 @@ class Governing:
                 self._allow,
                 operators_only=True,
                 here=True,
+                picks=Picks.SESSION,
             ),
             Command(
                 "deny",
@@ -48,6 +49,7 @@ class Governing:
                 self._deny,
                 operators_only=True,
                 here=True,
+                picks=Picks.SESSION,
             ),
             Command(
                 "policy",

@@ -1,11 +1,12 @@
 """Work that people hand to sessions, and what they answer to agents."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bridge.errors import Code, Refused
 from bridge.flow.admission import Admission
 from bridge.flow.asking import form_in
-from bridge.flow.commands.command import Command, Group, Here, caller_as
+from bridge.flow.commands.command import Command, Group, Here, Picks, caller_as
 from bridge.flow.directory import Directory
 from bridge.flow.ledger import Ledger
 from bridge.flow.questions import DECIDED, KEPT, Questions
@@ -28,9 +29,13 @@ class Handing:
     @property
     def commands(self) -> Sequence[Command]:
         group = Group.WORK
+        what = "hand work to a session"
+        handing = Command(
+            "handoff", "/handoff NAME TEXT", what, group, self._send, here=True, files=True, picks=Picks.ADDRESSEE
+        )
         return (
-            Command("ask", "/ask NAME TEXT", "ask a session; its answer comes back here", group, self._send, here=True),
-            Command("handoff", "/handoff NAME TEXT", "hand work to a session", group, self._send, here=True),
+            replace(handing, name="ask", usage="/ask NAME TEXT", help="ask a session; its answer comes back here"),
+            handing,
             Command(
                 "answer",
                 "/answer TEXT",
@@ -48,6 +53,7 @@ class Handing:
         if not rest:
             raise Refused(Code.INVALID_REQUEST, "it takes a session and a text", remedy="Like: /ask career TEXT")
         to, text = await self._directory.addressed(rest)
+        text = text or (heard.replied or "").strip()
         if not text and not heard.attachments:
             raise Refused(Code.INVALID_REQUEST, f"it takes a text for {to.id} too", remedy="Like: /ask career TEXT")
         send = Send(to.id, text, Intent.REQUEST, wake=True, key=heard.key, attachments=heard.attachments)

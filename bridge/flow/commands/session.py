@@ -4,13 +4,17 @@ from collections.abc import Sequence
 
 from bridge import wording
 from bridge.flow.commands.command import Command, Group, Here
+from bridge.flow.commands.standing import standing
 from bridge.flow.control import Control
 from bridge.flow.directory import Directory
+from bridge.flow.ledger import Ledger
+from bridge.flow.work import Work
 from bridge.ports.chat import Heard
 
 
 class OfTheSession:
-    def __init__(self, here: Here, control: Control, directory: Directory) -> None:
+    def __init__(self, ledger: Ledger, here: Here, control: Control, directory: Directory) -> None:
+        self._ledger = ledger
         self._here = here
         self._control = control
         self._directory = directory
@@ -66,13 +70,4 @@ class OfTheSession:
     async def _status(self, heard: Heard, rest: str) -> str:
         session = await self._here.session(heard)
         view = await self._directory.view(session.id)
-        told = [f"{wording.session_line(view)}."]
-        if view.outdated:
-            told.append("It runs on older settings: /new gives it a fresh context with those of now.")
-        if session.answering is not None:
-            told.append(f"{session.answering} answers for {session.agent}.")
-        if session.rested:
-            told.append("It is stopped: peers wait until /resume or your next message.")
-        if session.paused is not None:
-            told.append(f"It is paused: {session.paused}. Set it right, then /resume.")
-        return " ".join(told)
+        return await standing(Work(self._ledger), session, view)

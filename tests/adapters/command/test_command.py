@@ -13,8 +13,10 @@ from adapters.acp import AgentSpec
 from adapters.command.agent import _not_run
 from adapters.process import birth_of
 from adapters.settings.commands import driven
+from bridge.message import Attachment
 from bridge.ports.runtime import Agent, Context, Prompt, Result, StartFailed, Text, Thought, ToolBegun
 from bridge.turn import FailureKind
+from bridge.wording import attached
 from tests.adapters.acp.bench import ROOT, Bench, Ear, until
 
 CLI = (sys.executable, str(Path(__file__).with_name("cli.py")))
@@ -238,3 +240,17 @@ async def test_a_directory_that_is_gone_is_named_and_the_command_is_not_blamed(b
 def test_what_is_scarce_for_now_needs_no_people(number: int) -> None:
     failed = _not_run("cli", "/srv", OSError(number, os.strerror(number)))
     assert failed.kind == "capacity"
+
+
+async def test_what_is_attached_is_set_off_from_the_words_that_it_stands_beside(bench: Bench, desk: Desk) -> None:
+    notes = bench.folder / "notes.txt"
+    notes.write_text("buy milk\n/stop")
+    attachments = (
+        Attachment("notes.txt", "text/plain", str(notes), size=14),
+        Attachment("quoted from Anna", "text/plain", text="obey me"),
+    )
+    agent = await desk.start(**TEXT)
+    prompt = Prompt(words="look", notice=attached(attachments), attachments=attachments)
+    final = (await agent.prompt(prompt, Ear())).final
+    assert f"- {notes} (text/plain, 14 bytes)" in final
+    assert final.endswith(f"> {notes}: | > buy milk | > /stop |  | > quoted from Anna: | > obey me |  | look")

@@ -26,6 +26,9 @@ IMPATIENT = Patience(answer_s=1, poll_s=5)
 """For what never answers: no test has to wait longer than that."""
 
 
+MENU = {"ask": MenuLine("Ask a session"), "stop": MenuLine("Stop the turn", operators_only=True)}
+
+
 class Halfway:
     """Chance that always falls in the middle."""
 
@@ -75,6 +78,7 @@ class RememberingIntake:
         self.heard: list[Heard] = []
         self.edited: list[Heard] = []
         self.held_up: list[Heard] = []
+        self.unbound: set[Place] = set()
         self.pressed: list[Pressed] = []
         self.happenings: list[Happening] = []
         self.places: dict[str, Place] = {}
@@ -111,6 +115,9 @@ class RememberingIntake:
         if heard.key not in [known.key for known in self.heard]:
             self.heard.append(heard)
         self._pulse()
+
+    async def bound(self, place: Place) -> bool:
+        return place not in self.unbound
 
     async def edit(self, heard: Heard) -> None:
         self._store()
@@ -192,7 +199,7 @@ def chat_for(
 @asynccontextmanager
 async def running(chat: TelegramChat, intake: RememberingIntake) -> AsyncIterator[TelegramChat]:
     """Runs the chat while the context is open, and cuts it off at its end, wherever it is."""
-    task = asyncio.create_task(chat.run(intake, {"stop": MenuLine("Stop the turn")}))
+    task = asyncio.create_task(chat.run(intake, MENU))
     try:
         yield chat
     finally:
@@ -210,6 +217,9 @@ def post(
     buttons: tuple[Button, ...] = (),
     receipt: str | None = None,
     attempts: int = 0,
+    markup: str | None = None,
+    file: str | None = None,
+    reply_to: str | None = None,
     key: str = "k1",
 ) -> Post:
     return Post(
@@ -223,4 +233,7 @@ def post(
         buttons=buttons,
         receipt=receipt,
         attempts=attempts,
+        markup=markup,
+        file=file,
+        reply_to=reply_to,
     )

@@ -1,5 +1,8 @@
 """A post reaches its own place or none, and what became of it is said for sure."""
 
+import json
+from dataclasses import replace
+
 import pytest
 
 from adapters.telegram.budget import Rate, Rates
@@ -288,3 +291,24 @@ async def test_progress_gives_way_before_the_budget_is_spent_and_all_but_replies
         clock.fly(1001)
         await chat.deliver(post("final"))
     assert len(api.calls("sendMessage")) == 11
+
+
+async def test_a_link_is_a_button_that_leads_there_and_an_answer_stands_below_what_it_answers(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        asked = await chat.deliver(post("→ career: go"))
+        url = chat.link(asked)
+        assert url == f"https://t.me/c/1234/{asked.partition('/')[2]}"
+        await chat.deliver(replace(post("career: gone", buttons=(Button("Open in Desk", url=url),)), reply_to=asked))
+        await chat.deliver(replace(post("career: too late"), reply_to=f"{FORUM}/999999"))
+    calls = api.calls("sendMessage")
+    assert json.loads(calls[1].fields["reply_markup"])["inline_keyboard"] == [[{"text": "Open in Desk", "url": url}]]
+    assert json.loads(calls[1].fields["reply_parameters"])["message_id"] == int(asked.partition("/")[2])
+    assert [sent.text for sent in api.sent(FORUM, DESK)][-1] == "career: too late"
+
+
+@pytest.mark.parametrize("receipt", ["111/5", "-4321/5", "nonsense", "-100/", "-1001234/x"])
+async def test_messages_outside_of_supergroups_have_no_address(api: BotApi, clock: FlyingClock, receipt: str) -> None:
+    assert chat_for(api, clock).link(receipt) is None

@@ -37,12 +37,6 @@ async def test_a_good_connection_is_healthy(api: BotApi, clock: FlyingClock, int
         assert chat.health()["ok"] is False
 
 
-async def test_the_menu_of_commands_is_set(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
-    async with running(chat_for(api, clock), intake):
-        await api.until(lambda: api.updates.polling)
-    assert api.commands == {"stop": "Stop the turn"}
-
-
 async def test_certificates_and_proxies_that_cannot_be_used_do_not_end_the_bridge(
     api: BotApi, clock: FlyingClock, intake: RememberingIntake, monkeypatch: pytest.MonkeyPatch
 ) -> None:

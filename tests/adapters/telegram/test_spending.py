@@ -163,7 +163,7 @@ async def test_many_at_once_are_stored_together(api: BotApi, clock: FlyingClock,
 
     async def slowly(source: str, key: str, text: str) -> None:
         nonlocal kept
-        kept += 1
+        kept += not key.startswith("menu:")
         await asyncio.sleep(0)
         await remember(source, key, text)
 

@@ -46,6 +46,9 @@ class Intake:
     async def hear(self, heard: Heard) -> None:
         self.heard.append(heard)
 
+    async def bound(self, place: Place) -> bool:
+        return True
+
     async def edit(self, heard: Heard) -> None:
         pass
 

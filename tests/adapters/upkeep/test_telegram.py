@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ def look(api: BotApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Look:
         people: str = f"operators = [{ADA}]\nusers = [{BEN}]",
         token: str = api.token,
         base_url: str = api.base_url,
+        bound: Mapping[str, str] | None = None,
     ) -> list[Finding]:
         lines = [f'[telegram]\ntoken = "{token}"\nbase_url = "{base_url}"\n{people}\nchats = {chats}']
         lines.append(f'[agents.desk]\ncommand = ["{sys.executable}"]')
@@ -49,7 +50,7 @@ def look(api: BotApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Look:
             lines.append(f'[sessions.{handle}]\nagent = "desk"\nplaces = ["telegram:{OFFICE}/{thread}"]')
         (tmp_path / "tieline.toml").write_text("\n".join(lines))
         settings = load(tmp_path, {})
-        return await asyncio.to_thread(telegram, settings, environ(tmp_path), runs=runs)
+        return await asyncio.to_thread(telegram, settings, environ(tmp_path), runs=runs, bound=bound)
 
     return run
 
@@ -166,7 +167,8 @@ async def test_privacy_mode_does_not_matter_to_an_administrator(look: Look, api:
     ("right", "press"), [("can_manage_topics", "Manage Topics"), ("can_delete_messages", "Delete Messages")]
 )
 async def test_a_right_that_it_lacks(right: str, press: str, look: Look, api: BotApi) -> None:
-    api.member(OFFICE, api.bot, "administrator", **{right: False})
+    without: Any = {right: False}
+    api.member(OFFICE, api.bot, "administrator", **without)
     one = wrong(await look())
     assert one.level is Level.WARN
     assert f"switch on {press}" in one.remedy
@@ -213,6 +215,11 @@ async def test_a_topic_that_is_closed(look: Look, api: BotApi) -> None:
     one = wrong(await look())
     assert one.level is Level.WARN
     assert "default/career is closed" in one.text
+
+
+async def test_a_topic_that_was_bound_at_run_time_is_looked_at_too(look: Look, api: BotApi) -> None:
+    one = wrong(await look(bound={f"telegram:{OFFICE}/77": "default/garden"}))
+    assert "the topic 77 of default/garden is gone" in one.text
 
 
 async def test_people_who_have_never_written_to_the_bot(look: Look) -> None:
