@@ -27,8 +27,8 @@ from tests.fakes.bot_api import BotApi, Sent
 from tests.fakes.runtime import FakeAgent, FakeRuntime
 
 OPERATOR = 111
-PATIENCE_S = 55
-TURN_S = 10
+PATIENCE_S = 150
+TURN_S = 30
 _UNHANDLED = "SELECT count(*) FROM updates WHERE handled_at IS NULL"
 _PARKED = re.compile(r"Run it again\?\n“(\S+) (\d+)”")
 
@@ -133,7 +133,7 @@ class Storm:
         """Waits until the bridge is through with all that was said. It tells nobody, so that its store is asked."""
         async with asyncio.timeout(PATIENCE_S):
             with closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True)) as store:
-                while self.api.updates.pending or store.execute(_UNHANDLED).fetchone() != (0,):
+                while self.api.updates.pending or store.execute(_UNHANDLED).fetchone() != (0,):  # noqa: ASYNC110
                     await asyncio.sleep(0.05)
 
     async def _live(self, up: asyncio.Event) -> None:
@@ -209,7 +209,7 @@ class Verdict:
         """Where they were sent: chats, and topics in them."""
 
         self.parked: dict[str, set[int]] = defaultdict(set)
-        """What an operator was asked about, since the agent could not prove that it had done nothing: it comes later."""
+        """What an operator was asked about, since the agent could not prove that it had done nothing: it is later."""
 
     async def shows(self, share: float) -> None:
         """Waits until so much of what was said has been answered."""

@@ -38,7 +38,7 @@ async def storm(tmp_path: Path) -> AsyncIterator[Storm]:
             api.forum(chat, topics={one.thread: one.handle for one in places if one.chat == chat and one.thread})
         api.group(GROUP)
         storm = Storm(
-            api, clock, [*places, Topic("plain", GROUP, None)], tmp_path / "tieline.db", Patience(answer_s=3, poll_s=1)
+            api, clock, [*places, Topic("plain", GROUP, None)], tmp_path / "tieline.db", Patience(answer_s=10, poll_s=1)
         )
         yield storm
         await storm.cut()
@@ -48,7 +48,7 @@ async def test_a_storm_loses_nothing_and_stays_within_the_budget(storm: Storm) -
     api, chance, verdict = storm.api, random.Random(7), Verdict(storm)
     (*_, plain), doomed = storm.topics, storm.topics[3]
     await storm.start()
-    api.weather(Weather(seed=7, flood=0.02, retry_after=(1, 2, 3, 5, 20), silent=0.05))
+    api.weather(Weather(seed=7, flood=0.02, retry_after=(1, 2, 3, 5, 20), silent=0.002, lost=0.048))
     for number in range(MESSAGES):
         storm.say(chance.choice(storm.topics))
         if number % 200 == 100:
