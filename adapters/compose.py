@@ -34,7 +34,7 @@ from adapters.sqlite.ballast import Ballast
 from adapters.sqlite.store import open_store
 from adapters.system import SystemClock, system_randomness
 from adapters.telegram.chat import TelegramChat
-from adapters.telegram.config import TelegramConfig
+from adapters.telegram.config import TelegramConfig, Webhook, secret_of
 from adapters.worker.nursery import Nursery
 from adapters.worker.runtime import Terms, WorkerRuntime
 from bridge.caller import Descent
@@ -209,7 +209,10 @@ def _telegram(
 
 
 def _config(given: TelegramSettings) -> TelegramConfig:
-    return TelegramConfig(given.token, given.base_url, given.operators, given.users, given.chats)
+    hook = given.webhook
+    secret = (hook.secret or secret_of(given.token, hook.url)) if hook else ""
+    webhook = Webhook(hook.url, hook.host, hook.port, secret) if hook else None
+    return TelegramConfig(given.token, given.base_url, given.operators, given.users, given.chats, webhook)
 
 
 def _runtime(settings: Settings, environ: Mapping[str, str], clock: SystemClock) -> WorkerRuntime:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from bridge.errors import Refused
 from bridge.grant import Grant, Scope
-from bridge.ids import SessionId
+from bridge.ids import Place, SessionId
 from bridge.launching import Options
 from bridge.session import NewSession
 from bridge.wording import one_line, refused_text, short
@@ -56,7 +56,13 @@ def session_new(new: NewSession, taken_from: SessionId | None) -> str:
         told.append(f"directory: {_plain(new.cwd or 'your home')}")
     if new.place is not None:
         told.append(f"place: {_plain(new.place)}" + (f", which is {taken_from}'s so far" if taken_from else ""))
+    if new.near is not None:
+        told.append(f"topic: a new one in the chat of {_plain(new.near)}")
     return "\n· ".join([*told, f"title: {_plain(new.title)}", *_options(new.options)])
+
+
+def topic_wanted(session: SessionId, near: Place) -> str:
+    return f"a topic for {session} in the chat of {_plain(near)}"
 
 
 def _options(options: Options) -> Iterator[str]:

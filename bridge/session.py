@@ -204,7 +204,8 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """A session to be made at run time. `creation` makes it the same session, however often it is asked for."""
+    """A session to be made at run time. `creation` makes it the same session, however often it is asked for. With
+    `near` it gets a topic of its own in the chat of that place."""
 
     id: SessionId
     title: str
@@ -213,6 +214,7 @@ class NewSession:
     place: Place | None = None
     options: Options = NO_OPTIONS
     creation: Creation | None = None
+    near: Place | None = None
 
     def made(self, at: float, caps: Caps | None = None) -> Session:
         return Session(

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from bridge.decision import Effect, Verb
 from bridge.grant import Scope
-from bridge.ids import ConversationId, MessageId, SessionId
+from bridge.ids import ConversationId, MessageId, Place, SessionId
 from bridge.message import Attachment, Intent, Outcome, State
 from bridge.request import Answer
 from bridge.session import Busy, Kind
@@ -269,6 +269,17 @@ class ResumedView:
     first."""
 
     resumed: bool
+    waits_for: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TopicView:
+    """`link` leads people to it, where its chat has addresses. `waits_for` is where an operator must accept it first:
+    until then there is no such topic."""
+
+    session: SessionId
+    place: Place | None = None
+    link: str | None = None
     waits_for: tuple[str, ...] = ()
 
 

@@ -15,7 +15,7 @@ from bridge.message import Attachment, Message, Outcome
 from bridge.ports.runtime import Left
 from bridge.quiet import clock, kept_until
 from bridge.request import Answer
-from bridge.session import Session
+from bridge.session import NewSession, Session
 from bridge.views import GrantView, SessionView, minute
 
 MAIL_NOTICE = (
@@ -119,15 +119,14 @@ def ordinal(number: int) -> str:
     return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th') }"
 
 
-def sent_line(recipient: SessionId | str, text: str, status: str) -> str:
-    """A handoff as its sender's place sees it."""
+def handoff_line(sender: SessionId, recipient: SessionId | str, text: str, status: str) -> str:
+    """A handoff as both of its places see it."""
     name = one_line(handle_of(SessionId(recipient)), 200)  # as it was written, where nobody has that name
-    return f"→ {name}: {set_in(text)}\n· {status}"
+    return f"{handle_of(sender)} → {name}: {set_in(text)}\n· {status}"
 
 
-def received_line(message: Message, status: str) -> str:
-    """A handoff as its recipient's place sees it."""
-    return f"← {handle_of(message.sender)}: {set_in(shown(message))}\n· {status}"
+def handoff(message: Message, status: str) -> str:
+    return handoff_line(message.sender, message.recipient, shown(message), status)
 
 
 def shown(message: Message) -> str:
@@ -293,6 +292,31 @@ def answer_post(asked: SessionId, text: str, *, late: bool = False, question: bo
 
 def undelivered_post(place: Place, reason: str) -> str:
     return f"What was for {place} could not be shown there: {one_line(reason)}. It was sent nowhere else."
+
+
+def topic_made(name: str, new: NewSession, link: str | None) -> str:
+    return f"Made: {name}, with the session {new.id} and the agent {new.agent}." + (f"\n{link}" if link else "")
+
+
+def topic_begun(new: NewSession, link: str | None) -> str:
+    where = f", in {new.cwd}" if new.cwd else ""
+    text = f"This is {new.title} ({new.id}), run by {new.agent}{where}. What you write here is for it."
+    return text + (f"\nMade in {link}" if link else "")
+
+
+def topic_given(name: str, session: SessionId) -> str:
+    return f"This is {one_line(name)} ({session}). What you write here is for it."
+
+
+def no_topic_given(session: SessionId, refused: Refused) -> str:
+    return f"{session} has no topic: {one_line(refused.reason)}. {one_line(refused.remedy)}"
+
+
+def renamed(name: str, session: SessionId, *, title: bool, topic_kept: str | None) -> str:
+    if topic_kept is not None:
+        return f"{session} is called {name} now; no topic was renamed: {one_line(topic_kept)}."
+    kept = "" if title else f" {session} keeps its title, which is that of tieline.toml."
+    return f"This topic is called {name} now.{kept}"
 
 
 def waiting_post(place: Place, reason: str) -> str:

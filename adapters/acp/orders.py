@@ -43,6 +43,9 @@ class Orders:
     def knows(self, agent: str) -> bool:
         return agent in self._agents
 
+    def names(self) -> Sequence[str]:
+        return [*self._agents]
+
     def embeds(self, agent: str) -> bool:
         return agent in self._agents and self._agents[agent].embed
 

@@ -61,6 +61,9 @@ class AcpRuntime:
     def knows(self, agent: str) -> bool:
         return agent in self._agents
 
+    def names(self) -> Sequence[str]:
+        return [*self._agents]
+
     def embeds(self, agent: str) -> bool:
         return agent in self._agents and self._agents[agent].embed
 

@@ -102,7 +102,8 @@ class OptionsBody(Body):
 
 
 class SessionBody(Body):
-    """With the same key the same again is the same session."""
+    """With the same key the same again is the same session. With `topic` it gets a topic of its own in that chat; an
+    empty text means the only chat with topics."""
 
     handle: Name
     agent: Name | None = None
@@ -111,6 +112,13 @@ class SessionBody(Body):
     title: Name | None = None
     options: OptionsBody = OptionsBody()
     key: Key | None = None
+    topic: Name | None = None
+
+
+class TopicBody(Body):
+    """Without a chat it is the only one with topics."""
+
+    chat: Name | None = None
 
 
 class StopBody(Body):

@@ -32,6 +32,7 @@ from bridge.views import (
     SessionView,
     StatusView,
     TokenView,
+    TopicView,
 )
 
 
@@ -144,6 +145,7 @@ class Exchange(Protocol):
         title: str | None,
         options: Options,
         key: str | None,
+        topic: str | None,
     ) -> SessionView: ...
 
     async def stop(self, caller: Caller, session: str, everything: bool) -> tuple[bool, int]: ...
@@ -151,6 +153,8 @@ class Exchange(Protocol):
     async def resume(self, caller: Caller, session: str) -> ResumedView: ...
 
     async def renew(self, caller: Caller, session: str) -> RenewedView: ...
+
+    async def make_topic(self, caller: Caller, session: str, chat: str | None) -> TopicView: ...
 
     async def make_token(self, caller: Caller, session: str, name: str) -> TokenView: ...
 

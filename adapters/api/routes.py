@@ -15,6 +15,7 @@ from adapters.api.bodies import (
     StopBody,
     TakeBody,
     TokenBody,
+    TopicBody,
     Wait,
 )
 from adapters.api.request import CallerOf, ChannelOf, ExchangeOf, while_connected
@@ -35,6 +36,7 @@ from adapters.api.shown import (
     StoppedShown,
     TokenShown,
     TokensShown,
+    TopicShown,
     TraceShown,
 )
 from adapters.api.who import caller
@@ -68,7 +70,7 @@ async def sessions(
 async def new_session(exchange: ExchangeOf, by: CallerOf, body: SessionBody) -> MadeShown:
     """Makes a session. `waits_for` names the place where an operator must accept it first."""
     made = await exchange.new_session(
-        by, body.handle, body.agent, body.cwd, body.place, body.title, body.options.as_options(), body.key
+        by, body.handle, body.agent, body.cwd, body.place, body.title, body.options.as_options(), body.key, body.topic
     )
     return MadeShown.model_validate(made)
 
@@ -92,6 +94,12 @@ async def renew(exchange: ExchangeOf, by: CallerOf, name: str) -> RenewedShown:
     """Gives a session a fresh context, with the settings of now. `waits_for` names the place where an operator must
     accept that first."""
     return RenewedShown.model_validate(await exchange.renew(by, name))
+
+
+@router.post("/sessions/{name:path}/topic")
+async def make_topic(exchange: ExchangeOf, by: CallerOf, name: str, body: TopicBody) -> TopicShown:
+    """Makes a topic for a session. `waits_for` names the place where an operator must accept it first."""
+    return TopicShown.model_validate(await exchange.make_topic(by, name, body.chat))
 
 
 @router.post("/sessions/{name:path}/tokens")

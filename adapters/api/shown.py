@@ -125,6 +125,15 @@ class RenewedShown(Shown):
     waits_for: list[str]
 
 
+class TopicShown(Shown):
+    """With `waits_for` an operator has to accept it there first, and there is no such topic before."""
+
+    session: str
+    place: str | None
+    link: str | None
+    waits_for: list[str]
+
+
 class TokenShown(Shown):
     session: str
     name: str

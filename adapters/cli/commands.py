@@ -63,6 +63,7 @@ def new_session(bridge: Connection, options: argparse.Namespace) -> int:
         "place": options.place,
         "title": options.title,
         "key": options.key,
+        "topic": _chat(options.topic),
     }
     started_with = {
         "model": options.model,
@@ -92,8 +93,25 @@ def new_session(bridge: Connection, options: argparse.Namespace) -> int:
 
 
 def session(bridge: Connection, options: argparse.Namespace) -> int:
-    actions = {"new": new_session, "stop": stop, "resume": resume, "renew": renew, **_TOKENS}
+    actions = {"new": new_session, "stop": stop, "resume": resume, "renew": renew, "topic": topic, **_TOKENS}
     return actions[options.action](bridge, options)
+
+
+def topic(bridge: Connection, options: argparse.Namespace) -> int:
+    utf8(options.chat or "")
+    made = bridge.post(f"{_of_session(options)}/topic", {"chat": _chat(options.chat)})
+    if options.json:
+        record(made)
+    elif made["waits_for"]:
+        say(f"a topic for {made['session']} waits for an operator at {made['waits_for'][0]}")
+    else:
+        say(f"{made['session']} has a topic: {made['link'] or made['place']}")
+    return exits.OK
+
+
+def _chat(wanted: str | None) -> str | None:
+    """A number alone is a chat of Telegram."""
+    return f"telegram:{wanted}" if wanted and wanted.removeprefix("-").isdecimal() else wanted
 
 
 def token(bridge: Connection, options: argparse.Namespace) -> int:

@@ -129,13 +129,20 @@ def build() -> argparse.ArgumentParser:
 
 
 def _sessions(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    session = _group("session", "make, stop, resume or renew a session, and tokens for it", commands)
+    session = _group("session", "make, stop, resume or renew a session, and topics and tokens for it", commands)
     actions = session.add_subparsers(metavar="ACTION", dest="action", required=True)
     new = _action("new", "make a session", actions)
     new.add_argument("handle", metavar="HANDLE", help="its name for ever: a-z, 0-9 and -")
     new.add_argument("--agent", metavar="A", help="the agent that runs it, as your settings name it")
     new.add_argument("--cwd", metavar="D", help="its working directory")
     new.add_argument("--place", metavar="P", help="where its people are, e.g. telegram:-1001234/42")
+    new.add_argument(
+        "--topic",
+        metavar="CHAT",
+        nargs="?",
+        const="",
+        help="make a topic for it, in that chat or the only one with topics",
+    )
     new.add_argument("--title", metavar="T", help="its name for people")
     new.add_argument("--key", metavar="K", help="with the same key again, it is the same session")
     _options(new)
@@ -144,6 +151,9 @@ def _sessions(commands: "argparse._SubParsersAction[_Parser]") -> None:
     renew = _action("renew", "give it a fresh context, and the settings of now", actions)
     for one in (stop, resume, renew):
         one.add_argument("handle", metavar="HANDLE", help="its handle or id")
+    topic = _action("topic", "make a topic for it", actions)
+    topic.add_argument("handle", metavar="HANDLE", help="its handle or id")
+    topic.add_argument("chat", metavar="CHAT", nargs="?", help="e.g. -1001234; else the only chat with topics")
     token = _action("token", "make a token for a client of your own, which is then this session", actions)
     tokens = _action("tokens", "the tokens that hold, and when each was last used", actions)
     revoke = _action("revoke", "end a token, and what is open by it", actions)

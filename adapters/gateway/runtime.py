@@ -1,6 +1,6 @@
 """Gateways behind the port of the runtime, and beside another one."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from adapters.gateway.agent import GatewayAgent, process_of, stands_for_gateway
 from adapters.gateway.hub import Hub
@@ -25,6 +25,9 @@ class WithGateways:
 
     def knows(self, agent: str) -> bool:
         return gateway_of(agent) is not None or self._own.knows(agent)
+
+    def names(self) -> Sequence[str]:
+        return self._own.names()
 
     def embeds(self, agent: str) -> bool:
         return gateway_of(agent) is None and self._own.embeds(agent)

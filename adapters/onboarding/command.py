@@ -90,7 +90,7 @@ async def _run(options: argparse.Namespace, home: Path, environ: Mapping[str, st
     means = Means(
         console, clock, system_randomness(), home, environ, notebook, notebook.read() or _earlier(home, environ)
     )
-    base_url = _base_url(options.base_url or environ.get(_BASE_URL) or means.known.base_url or BASE_URL)
+    base_url = _base_url(options.base_url or environ.get(_BASE_URL) or await _noted(means))
     async with chosen(_titled(means, 1, "The bot"), base_url, options.token_file) as visit:
         office = await _furnished(visit, base_url)
         backup = _written(visit, office)
@@ -179,6 +179,15 @@ def _earlier(home: Path, environ: Mapping[str, str]) -> Progress:
         return of_settings(checked(home, environ)) or Progress()
     except SettingsError:
         return Progress()
+
+
+async def _noted(means: Means) -> str:
+    """The server of the last time. Whoever could write that down would get the token, so a person must know it."""
+    noted = means.known.base_url
+    if noted in ("", BASE_URL):
+        return BASE_URL
+    means.console.say(f"The last time, the bot was asked at {noted}, which is not Telegram's own server.")
+    return noted if await means.console.yes("Is that a server of yours? It gets the bot's token") else BASE_URL
 
 
 def _base_url(text: str) -> str:

@@ -49,11 +49,20 @@ def telegram_chat(text: str) -> int | None:
 
 def listening(text: str) -> Address | None:
     """The host and port, where the host is this machine alone."""
+    address = bindable(text)
+    if address is None:
+        return None
+    return address if address.host == "localhost" or ip_address(address.host).is_loopback else None
+
+
+def bindable(text: str) -> Address | None:
+    """The host and port, where the host is an address, such as 0.0.0.0 for all of this machine's."""
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     try:
-        loopback = host == "localhost" or ip_address(host).is_loopback
         number = int(port)
+        if host != "localhost":
+            ip_address(host)
     except ValueError:
         return None
-    return Address(host, number) if loopback and 0 <= number <= 65535 else None
+    return Address(host, number) if 0 <= number <= 65535 else None

@@ -14,9 +14,10 @@ from adapters.settings.model import (
     Settings,
     StoreSettings,
     TelegramSettings,
+    WebhookSettings,
     WebSettings,
 )
-from adapters.settings.schema import AgentTable, File, RuleTable, SessionTable, TelegramTable
+from adapters.settings.schema import AgentTable, File, RuleTable, SessionTable, TelegramTable, WebhookTable
 from adapters.settings.sources import Sources
 from adapters.settings.zone import machine_zone
 from bridge.decision import Effect, Verb
@@ -52,7 +53,13 @@ def _telegram(table: TelegramTable, token: str | None) -> TelegramSettings:
         operators=frozenset(table.operators),
         users=frozenset(table.users),
         chats=frozenset(table.chats),
+        webhook=_webhook(table.webhook) if table.webhook else None,
     )
+
+
+def _webhook(table: WebhookTable) -> WebhookSettings:
+    secret = table.secret.get_secret_value() if table.secret else None
+    return WebhookSettings(table.url, table.listen.host, table.listen.port, secret)
 
 
 def _web(listen: Address) -> WebSettings:

@@ -1,12 +1,13 @@
 """What agents must not widen (DESIGN §4): the part of the settings by which they would gain."""
 
+import hashlib
 import shlex
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
 from adapters.settings.launch_widening import gained, kept_to
-from adapters.settings.model import AgentSettings, Settings, TelegramSettings
+from adapters.settings.model import AgentSettings, Settings, TelegramSettings, WebhookSettings
 from adapters.settings.surroundings import Surroundings, held_to, surroundings, wider
 from bridge.decision import Effect, Verb
 from bridge.launching import Options, options_from
@@ -23,7 +24,8 @@ class Guarded:
     """`base_url` is None without Telegram. `commands` and `surroundings` are those of the agents, by their names, and
     `agents` the names of those that sessions have; `peer_tools` and `peer_modes` are those of the sessions that have
     others than the default, by their ids, and so are `launches`, what their agents are started with. `labels` are those
-    by which rules may name a session (`tag:office`, `kind:chat`)."""
+    by which rules may name a session (`tag:office`, `kind:chat`). `webhook` is where Telegram tells what people say,
+    and a digest of the secret by which it is believed."""
 
     rules: tuple[Rule, ...]
     operators: frozenset[int]
@@ -38,6 +40,7 @@ class Guarded:
     agents: Mapping[str, str] = field(default_factory=dict)
     launches: Mapping[str, Options] = field(default_factory=dict)
     confirm_in_chat: bool = True
+    webhook: str | None = None
 
     def remembering(self, earlier: "Guarded") -> "Guarded":
         """With what was said before of sessions that are left out now: the same name opens the same session again."""
@@ -70,6 +73,7 @@ class Guarded:
             "agents": dict(sorted(self.agents.items())),
             "launches": {session: asdict(one) for session, one in sorted(self.launches.items())},
             "confirm_in_chat": self.confirm_in_chat,
+            "webhook": self.webhook,
         }
 
     @classmethod
@@ -88,6 +92,7 @@ class Guarded:
             agents=copy.get("agents", {}),
             launches={session: options_from(one) for session, one in copy.get("launches", {}).items()},
             confirm_in_chat=copy["confirm_in_chat"],
+            webhook=copy.get("webhook"),
         )
 
 
@@ -99,6 +104,7 @@ def guarded(settings: Settings) -> Guarded:
         users=telegram.users if telegram else frozenset(),
         chats=telegram.chats if telegram else frozenset(),
         base_url=telegram.base_url if telegram else None,
+        webhook=_webhook(telegram.webhook) if telegram and telegram.webhook else None,
         commands={name: agent.command for name, agent in settings.agents.items()},
         peer_tools={
             one.id: one.habits.peer_tools for one in settings.sessions if one.habits.peer_tools is not PeerTools.ASK
@@ -183,7 +189,13 @@ def _restricted(telegram: TelegramSettings, accepted: Guarded) -> TelegramSettin
         operators=operators,
         users=heard - operators,
         chats=telegram.chats & accepted.chats,
+        webhook=telegram.webhook if telegram.webhook and _webhook(telegram.webhook) == accepted.webhook else None,
     )
+
+
+def _webhook(webhook: WebhookSettings) -> str:
+    secret = hashlib.sha256(webhook.secret.encode()).hexdigest()[:16] if webhook.secret else ""
+    return f"{webhook.url} {secret}".strip()
 
 
 def _people(accepted: Guarded, wanted: Guarded) -> Iterator[str]:
@@ -201,6 +213,8 @@ def _connection(accepted: Guarded, wanted: Guarded) -> Iterator[str]:
     if wanted.base_url not in (None, accepted.base_url):
         instead = f" instead of {accepted.base_url}" if accepted.base_url else ""
         yield f"telegram.base_url: {wanted.base_url}{instead} gets the bot's token"
+    if wanted.webhook not in (None, accepted.webhook):
+        yield f"telegram.webhook: {wanted.webhook.partition(' ')[0]} gets what people say, and may speak for them"
 
 
 def _commands(accepted: Guarded, wanted: Guarded) -> Iterator[str]:

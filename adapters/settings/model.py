@@ -24,6 +24,16 @@ class StoreSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class WebhookSettings:
+    """Telegram pushes to `url`; the bridge listens at `host` and `port` for it. Without a `secret` one is derived."""
+
+    url: str
+    host: str
+    port: int
+    secret: str | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class TelegramSettings:
     """`base_url` ends where the token follows. Only `operators` and `users` are heard, only in `chats` or
     in their own private chats."""
@@ -33,6 +43,7 @@ class TelegramSettings:
     operators: frozenset[int]
     users: frozenset[int]
     chats: frozenset[int]
+    webhook: WebhookSettings | None = None
 
 
 @dataclass(frozen=True, slots=True)

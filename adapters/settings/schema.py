@@ -24,7 +24,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from adapters.acp.presets import PRESETS
-from adapters.settings.addresses import Address, listening, place_problem
+from adapters.settings.addresses import Address, bindable, listening, place_problem
 from adapters.settings.commands import COMMAND
 from adapters.settings.model import PeerText
 from adapters.settings.problems import choice
@@ -38,6 +38,7 @@ from policy.selectors import BadSelector, Selector, selector
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}\Z")
 _GREATEST = 2**53
+_SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}\Z")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -169,6 +170,27 @@ def _address(value: object) -> Address:
     return address
 
 
+def _public(value: str) -> str:
+    """Where Telegram pushes to; it takes https only, and no address with a fragment or a login."""
+    parts = urlsplit(value)
+    if parts.scheme != "https" or not parts.hostname or parts.username or parts.fragment or parts.query:
+        raise wrong("should be a public https URL", 'write one like "https://bridge.example.org/telegram"')
+    return value
+
+
+def _behind(value: object) -> Address:
+    address = bindable(value) if isinstance(value, str) else None
+    if address is None:
+        raise wrong("should be an address and a port", 'write listen = "127.0.0.1:8443"')
+    return address
+
+
+def _secret(value: SecretStr) -> SecretStr:
+    if not _SECRET.match(value.get_secret_value()):
+        raise wrong("is no secret that Telegram takes", "use 1 to 256 of A-Z, a-z, 0-9, _ and -, or leave it out")
+    return value
+
+
 def _token(value: SecretStr) -> SecretStr:
     token = value.get_secret_value().strip()
     if not token or any(character.isspace() or not character.isprintable() for character in token):
@@ -201,6 +223,12 @@ class StoreTable(Table):
     retention_days: Annotated[Whole, Field(gt=0)] = 30
 
 
+class WebhookTable(Table):
+    url: Annotated[str, AfterValidator(_public)]
+    listen: Annotated[Any, AfterValidator(_behind)] = Address("127.0.0.1", 8443)
+    secret: Annotated[SecretStr, AfterValidator(_secret)] | None = None
+
+
 class TelegramTable(Table):
     token: Annotated[SecretStr, AfterValidator(_token)] | None = None
     token_file: Text | None = None
@@ -208,6 +236,7 @@ class TelegramTable(Table):
     operators: People = []
     users: People = []
     chats: Chats = []
+    webhook: WebhookTable | None = None
 
 
 class WebTable(Table):

@@ -1,9 +1,9 @@
 """Telegram as a chat of the bridge."""
 
 import asyncio
-import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from adapters.telegram.budget import Budget, Rates
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from adapters.telegram.connection import Connection
 
 _CONNECTING_S = 1
-_LOG = logging.getLogger(__name__)
 _SLACK_S = 30
 
 
@@ -110,9 +109,11 @@ class TelegramChat:
             return await self._connected_now().topics.deliver(post, where)
         except Moved as moved:
             new = spot(moved.new)
-            if new is not None:
-                self._migrate(where.chat, new.chat)
-            raise
+            if new is None:
+                raise
+            self._migrate(where.chat, new.chat)
+            # A topic goes on as that topic, or is found to be gone: never as the chat as a whole.
+            raise Moved(moved.reason, replace(where, chat=new.chat).place) from moved
 
     def topic_link(self, place: Place) -> str | None:
         where = spot(place)
@@ -120,7 +121,8 @@ class TelegramChat:
 
     async def forums(self) -> Sequence[Place]:
         topics = self._connected_now().topics
-        return [Spot(chat).place for chat in sorted(self._config.chats) if await topics.is_forum(chat)]
+        chats = sorted(self._config.chats - self._migrated.keys())
+        return [Spot(chat).place for chat in chats if await topics.is_forum(chat)]
 
     async def open_topic(self, near: Place, name: str) -> Place:
         return (await self._connected_now().topics.open(self._shown(near).chat, name)).place
@@ -173,7 +175,7 @@ class TelegramChat:
             try:
                 right.enter_context(self._claim())
             except PolledElsewhere as other:
-                self._report(str(other))
+                self._health.fails(str(other))
             else:
                 return
             await self._clock.sleep(self._patience.hopeless_s)
@@ -187,7 +189,7 @@ class TelegramChat:
             try:
                 await spending.restore()
             except Refused as refused:
-                self._report(f"what was sent lately cannot be read: {refused.reason}")
+                self._health.fails(f"what was sent lately cannot be read: {refused.reason}")
             else:
                 return spending
             await self._clock.sleep(patience.backoff_s)
@@ -197,18 +199,13 @@ class TelegramChat:
             try:
                 return await asyncio.to_thread(self._connect, spending)
             except Exception as error:  # noqa: BLE001 - certificates and proxies may be anything: the rest goes on
-                self._report(f"Telegram cannot be reached from here: {error}")
+                self._health.fails(f"Telegram cannot be reached from here: {error}")
             await self._clock.sleep(self._patience.hopeless_s)
-
-    def _report(self, error: str) -> None:
-        """Logged when it begins, not at each attempt."""
-        if error != self._health.error:
-            _LOG.error("%s", error)
-        self._health.error = error
 
     def _connect(self, spending: Spending) -> "Connection":
         from adapters.telegram.connection import Connection  # noqa: PLC0415 - slow to load, so not before run
 
+        composed("*loaded*", rich=True)  # what renders Markdown too is loaded here, in a thread, if it is not by now
         return Connection(
             self._config,
             self._clock,

@@ -1,9 +1,26 @@
 """Whom the bot answers, and where."""
 
+import hashlib
+import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 BASE_URL = "https://api.telegram.org/bot"
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """Telegram pushes to `url`, which something at the edge of the network brings to `host` and `port`."""
+
+    url: str
+    host: str
+    port: int
+    secret: str = field(repr=False)
+
+
+def secret_of(token: str, url: str) -> str:
+    """One that needs no place of its own: whoever has the token could set the webhook anyway."""
+    return hmac.new(token.encode(), f"webhook {url}".encode(), hashlib.sha256).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +33,8 @@ class TelegramConfig:
     operators: frozenset[int] = frozenset()
     users: frozenset[int] = frozenset()
     chats: frozenset[int] = frozenset()
+    webhook: Webhook | None = None
+    """Without one the bot is polled."""
 
     def narrowed(self, other: "TelegramConfig") -> "TelegramConfig":
         """With nobody and no chat that is not in the other too; the bot stays the same."""

@@ -10,6 +10,7 @@ STYLES = frozenset({"bold", "italic", "underline", "strikethrough"})
 QUOTES = frozenset({"blockquote", "expandable_blockquote"})
 CODE = frozenset({"code", "pre"})
 LINK = "text_link"
+_SET_IN = QUOTES | {"pre"}
 _KINDS = STYLES | QUOTES | CODE | {LINK}
 
 
@@ -97,11 +98,11 @@ def allowed(text: str, spans: Iterable[Span]) -> tuple[Span, ...]:
 
 
 def _trimmed(text: str, span: Span) -> Span:
-    """Without white space around it; code keeps what it is set in by."""
+    """Without white space around it; code keeps what it is set in by, and a quote what it has of that."""
     start, end = span.start, span.end
     while end > start and text[end - 1].isspace():
         end -= 1
-    while start < end and (text[start] in "\r\n" or (span.kind != "pre" and text[start].isspace())):
+    while start < end and (text[start] in "\r\n" or (span.kind not in _SET_IN and text[start].isspace())):
         start += 1
     return span.over(start, end)
 

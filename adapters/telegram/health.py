@@ -1,6 +1,9 @@
 """How it stands with Telegram."""
 
+import logging
 from dataclasses import dataclass
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -14,6 +17,12 @@ class Health:
     def polled(self, now: float) -> None:
         self.polled_at = now
         self.error = None
+
+    def fails(self, error: str, unexpected: Exception | None = None) -> None:
+        """Logged when it begins, not at each attempt."""
+        if error != self.error:
+            _LOG.error("%s", error[0].upper() + error[1:], exc_info=unexpected)
+        self.error = error
 
     def report(self, now: float) -> dict[str, object]:
         age = None if self.polled_at is None else max(0.0, now - self.polled_at)

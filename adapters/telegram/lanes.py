@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
+from functools import partial
 
 Act = Callable[[], Awaitable[None]]
 
@@ -30,8 +31,26 @@ class Lanes:
         if earlier != later:
             self._ahead[later] = earlier
 
+    def overtake(self, lane: Hashable, act: Act, *, waited_for: bool) -> None:
+        """`act` is called at once. Where it is `waited_for`, what is added to the lane afterwards waits for it too."""
+        done = asyncio.Event()
+        self._tasks.create_task(_announced(act, done))
+        if waited_for:
+            self.add(lane, partial(_until, done))
+
     async def _run(self, lane: Hashable) -> None:
         waiting = self._waiting[lane]
         while waiting:
             await waiting.popleft()()
         del self._waiting[lane]
+
+
+async def _announced(act: Act, done: asyncio.Event) -> None:
+    try:
+        await act()
+    finally:
+        done.set()
+
+
+async def _until(done: asyncio.Event) -> None:
+    await done.wait()

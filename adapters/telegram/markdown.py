@@ -61,7 +61,7 @@ def _config() -> "RenderConfig":
     signs = config.markdown_symbol
     signs.heading_level_1 = signs.heading_level_2 = signs.heading_level_3 = signs.heading_level_4 = ""
     signs.unordered_list_item, signs.ordered_list_suffix = "•", Mark.NUMBER
-    signs.task_completed, signs.task_uncompleted = "☑", "☐"
+    signs.task_completed, signs.task_uncompleted = f"{Mark.NUMBER}☑", f"{Mark.NUMBER}☐"
     signs.image = "🖼 "
     return config
 
@@ -88,7 +88,7 @@ def _marks(text: str, spans: Sequence[Span], numbers: Sequence[str]) -> Iterator
         in_code = where >= 0 and start < code[where].end
         match one[0][-1]:
             case Mark.NUMBER:
-                yield start, end, next(number) if counted else f"{one[0][:-1]}."
+                yield start, end, next(number) if counted else one[0][:-1] and f"{one[0][:-1]}."
             case Mark.BAR:
                 yield start, end, "" if text[start - 1 : start] == text[end : end + 1] == "|" else " "
             case Mark.BLANK:
@@ -112,7 +112,7 @@ def _opens(target: str) -> bool:
     """Whether Telegram makes a link of it."""
     try:
         url = urlsplit(target)
-        opens = url.scheme in _WITHOUT_HOST or (url.scheme in _WITH_HOST and "." in (url.hostname or ""))
+        opens = url.scheme in _WITHOUT_HOST or (url.scheme in _WITH_HOST and "." in (url.hostname or "").strip("."))
     except ValueError:
         return False
     return opens and len(target) <= _LONGEST_TARGET

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from adapters.telegram.text import visible
+from bridge.markdown import escaped
 
-_KEPT = "<_~$[*\\,&"
+_KEPT = "<_~$[]*\\,&"
 _HIDDEN = {sign: chr(0xFDD0 + number) for number, sign in enumerate(_KEPT)}
 _PUT_BACK = str.maketrans({hidden: sign for sign, hidden in _HIDDEN.items()})
 
@@ -26,7 +27,7 @@ class Mark(StrEnum):
     BLANK = "\ufde1"
     """The text of a link or an image that has none."""
     NUMBER = "\ufde2"
-    """Behind the number of a list's item."""
+    """Behind the number of a list's item, and before the box of a task."""
     NO_TABLE = "\ufde3"
     """Before a table that would not show all of its cells, so that it is none."""
     ESCAPED = "\ufde4"
@@ -41,7 +42,7 @@ BREAKS = {Mark.BREAK: "<br>", Mark.BREAK_CLOSED: "<br/>", Mark.BREAK_SPACED: "<b
 MARKS = re.compile(f"[0-9]*{Mark.NUMBER}|[{''.join(mark for mark in Mark if mark != Mark.NUMBER)}]")
 
 _BREAKS = re.compile("|".join(map(re.escape, BREAKS.values())))
-_LESS = re.compile(r"(?<!\]\()<(?!(?:https?://|tg://|mailto:)[^\s<>]*>|[\w.+-]+@[\w-]+(?:\.[\w-]+)+>)")
+_LESS = re.compile(r"<(?!(?:https?://|tg://|mailto:)[^\s<>]*>|[\w.+-]+@[\w-]+(?:\.[\w-]+)+>)")
 _REFERENCE = re.compile(r"&(#(?:(?P<decimal>[0-9]{1,7})|[xX](?P<hex>[0-9A-Fa-f]{1,6}));)")
 _TOKEN = re.compile(r"(?<!\S)\S*\\\S*")
 _TECHNICAL = re.compile(r"(?<!\\)\\[A-Za-z0-9]|(?<![A-Za-z])[A-Za-z]:\\|\A\\\\\w")
@@ -55,11 +56,12 @@ _BARS = re.compile(r"\|(?=\|)")
 _NO_TEXT = re.compile(r"\[[ \t]*\](?=\()")
 _FENCE = re.compile(r"^[ \t>*+\-0-9.)]*(?:`{3,}+|~{3,}+)[^\n,]*,[^\n]*", re.MULTILINE)
 _DEFINITION = re.compile(
-    r"^(?P<set_in>[ \t>*+\-]*)\[(?P<name>[^\[\]\n]+)\]:[ \t]*<?(?P<url>[^\s<>]*)>?"
+    r"^(?P<set_in>[ \t>*+\-0-9.)]*)\[(?P<name>[^\[\]]+)\]:[ \t]*<?(?P<url>[^\s<>]*)>?"
     r"(?P<more>[^\n]*(?:\n[ \t>]*[\"'(])?)",
     re.MULTILINE,
 )
-_NAMED = re.compile(r"\[([^\[\]\n]+)\]")
+_NAME_ENDS = re.compile(r"\](?=:)")
+_NAMED = re.compile(r"\[([^\[\]]+)\]")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{0,32}\Z")
 _ITEM = re.compile(rb"[0-9]{1,9}[.)]")
 _ESCAPES = re.compile(rb"\\.")
@@ -71,8 +73,8 @@ _Edit = tuple[int, int, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """`numbers` are those of the items of its lists, in their order. `defined` are the targets of links that are named
-    apart from their text: they are to be seen among the links, or the names are no such thing."""
+    """`numbers` are those of the items of its lists that have one or a box, in their order. `defined` are the targets
+    of links that are named apart from their text: they are to be seen among the links, or the names are none."""
 
     markdown: str
     numbers: tuple[str, ...]
@@ -126,17 +128,15 @@ def _hidden(found: re.Match[str]) -> str:
 
 
 def _defined(text: str, *, define: bool) -> tuple[str, frozenset[str]]:
+    """With no definition left but those that would not be missed: of names that are used, with a target alone."""
     named = Counter(name.casefold() for name in _NAMED.findall(text))
-    targets = set()
-
-    def kept(found: re.Match[str]) -> str:
-        used = named[found["name"].casefold()] > 1
-        if define and used and found["url"] and not found["more"].strip():
-            targets.add(put_back(found["url"]))
-            return found[0]
-        return f"{found['set_in']}{_HIDDEN['[']}{found[0][len(found['set_in']) + 1 :]}"
-
-    return _DEFINITION.sub(kept, text), frozenset(targets)
+    honoured = {
+        found.end("name"): put_back(found["url"])
+        for found in _DEFINITION.finditer(text)
+        if define and named[found["name"].casefold()] > 1 and found["url"] and not found["more"].strip()
+    }
+    kept = _NAME_ENDS.sub(lambda found: found[0] if found.start() in honoured else _HIDDEN["]"], text)
+    return kept, frozenset(honoured.values())
 
 
 def _asked(text: str, defined: frozenset[str]) -> Meant:
@@ -148,6 +148,7 @@ def _asked(text: str, defined: frozenset[str]) -> Meant:
     edits: list[_Edit] = []
     numbers: list[str] = []
     number: re.Match[bytes] | None = None
+    empty = False
     table: _Table | None = None
     for event, where in pyromark.events_with_range(text, options=STANDARD_OPTIONS):
         start, end = where["start"], where["end"]
@@ -156,16 +157,26 @@ def _asked(text: str, defined: frozenset[str]) -> Meant:
                 number = _ITEM.match(source, start)
                 if number is not None:
                     numbers.append(number[0].decode())
-            case {"TaskListMarker": _} if number is not None:
-                numbers.pop()  # a box stands instead of it
-            case {"Start": {"CodeBlock": {"Fenced": str(said)}}} if not _LANGUAGE.match(said):
+            case {"Text": _}:
+                empty = False
+            case {"TaskListMarker": _}:
+                numbers[-1:] = [f"{numbers[-1]} "] if number is not None else [*numbers[-1:], ""]
+            case {"Start": {"CodeBlock": {"Fenced": str(said)}}}:
+                empty = bool(said)
+                if not _LANGUAGE.match(said):
+                    edits.append(_said_first(source, start))
+                    empty = False
+            case {"End": "CodeBlock"} if empty:
                 edits.append(_said_first(source, start))
             case {"Start": {"Table": columns}}:
                 table = _Table(start, end, len(columns))
             case {"Start": "TableRow"} if table is not None:
                 table.add(source[start:end])
-            case {"Start": {"Link": _} | {"Image": _}} if table is not None:
-                table.links.append(source[start:end])
+            case {"Start": {"Link": {"title": title}} | {"Image": {"title": title}}}:
+                if title:
+                    edits.append((end, end, f" ({escaped(title)})".encode()))
+                if table is not None:
+                    table.links.append(source[start:end])
             case {"End": "Table"} if table is not None:
                 edits += table.edits(source)
                 table = None

@@ -41,7 +41,9 @@ class Topics:
             if await self._switched_off(spot):
                 off = "topics are switched off there: switch them on again, or bind its session elsewhere"
                 raise self._blocked(off) from gone
-            raise
+            if spot.chat > 0:
+                raise
+            # Topics may have been switched on just now. That one is gone is for good, so Telegram is asked twice.
         except TopicClosed:
             try:
                 await self.reopen(spot)
@@ -55,13 +57,20 @@ class Topics:
             raise self._blocked("the topic is closed: open it again") from closed
 
     async def is_forum(self, chat: int) -> bool:
-        """Raises `NotDelivered`."""
-        found = await self._ask(lambda: self._bot.get_chat(chat))
+        """Whether it has topics, as far as the bot may know. Raises `NotDelivered` where it can be told later only."""
+        try:
+            found = await self._ask(lambda: self._bot.get_chat(chat))
+        except NotDelivered as refused:
+            if refused.retry_at is not None:
+                raise
+            return False
         return bool(found.is_forum)
 
     async def open(self, chat: int, name: str) -> Spot:
         """Raises `NotDelivered`; without `retry_at` also where it is not known whether Telegram has made one."""
-        made = await self._ask(lambda: self._bot.create_forum_topic(chat, _named(name)), once=True)
+        made = await self._ask(
+            lambda: self._bot.create_forum_topic(chat, _named(name), rate_limit_args=Urgency.REPLY), once=True
+        )
         return Spot(chat, made.message_thread_id)
 
     async def rename(self, spot: Spot, name: str) -> None:
@@ -72,15 +81,15 @@ class Topics:
 
     async def close(self, spot: Spot) -> None:
         thread = _thread(spot, groups_only=True)
-        await self._do(lambda: self._bot.close_forum_topic(spot.chat, thread))
+        await self._do(lambda: self._bot.close_forum_topic(spot.chat, thread, rate_limit_args=Urgency.REPLY))
 
     async def reopen(self, spot: Spot) -> None:
         thread = _thread(spot, groups_only=True)
-        await self._do(lambda: self._bot.reopen_forum_topic(spot.chat, thread))
+        await self._do(lambda: self._bot.reopen_forum_topic(spot.chat, thread, rate_limit_args=Urgency.REPLY))
 
     async def delete(self, spot: Spot) -> None:
         thread = _thread(spot)
-        await self._do(lambda: self._bot.delete_forum_topic(spot.chat, thread))
+        await self._do(lambda: self._bot.delete_forum_topic(spot.chat, thread, rate_limit_args=Urgency.REPLY))
 
     async def _switched_off(self, spot: Spot) -> bool:
         """Whether the topic may be there still, though no topic of its chat can be reached now."""

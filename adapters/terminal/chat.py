@@ -3,6 +3,7 @@
 import asyncio
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from bridge.ids import Place
 from bridge.markdown import unescaped
@@ -67,14 +68,15 @@ class TerminalChat(WithoutTopics):
 
     async def deliver(self, post: Post) -> str:
         async with self._changed:
-            self._shown.append(post)
             revised = post.receipt is not None
+            receipt = post.receipt or str(len(self._shown) + 1)
+            self._shown.append(replace(post, receipt=receipt))
             text = _with_status(post.text, revised) if post.kind is PostKind.HANDOFF else post.text
             self._line(post.place, text, _DIM if revised else "")
             if post.buttons:
                 self._line(post.place, " ".join(f"[{button.label}]" for button in post.buttons), _BOLD)
             self._changed.notify_all()
-            return post.receipt or str(len(self._shown))
+            return receipt
 
     async def say(self, intake: Intake, topic: str, text: str) -> None:
         """A person types `text` into a topic."""
@@ -85,11 +87,12 @@ class TerminalChat(WithoutTopics):
 
     async def press(self, intake: Intake, topic: str, label: str) -> bool:
         """A person presses the newest button of a topic whose label begins so. False where there is none."""
-        button = self._button(_place(topic), label)
-        if button is None:
+        found = self._button(_place(topic), label)
+        if found is None:
             return False
+        post, button = found
         self._line(_place(topic), f"[{button.label}]", _BOLD, mark="you> ")
-        self._line(_place(topic), await intake.press(Pressed(_place(topic), OPERATOR, button.action)))
+        self._line(_place(topic), await intake.press(Pressed(post.place, OPERATOR, button.action, post.receipt)))
         return True
 
     async def seen(self, topic: str, part: str) -> Post:
@@ -115,10 +118,10 @@ class TerminalChat(WithoutTopics):
                 line = f"{line[: self._columns - 1]}…"  # noqa: PLW2901
             self._write(_plain(line))
 
-    def _button(self, place: Place, label: str) -> Button | None:
+    def _button(self, place: Place, label: str) -> tuple[Post, Button] | None:
         newest = {post.key: post for post in self._shown if post.place == place}
-        buttons = [button for post in newest.values() for button in post.buttons]
-        return next((one for one in reversed(buttons) if one.label.lower().startswith(label.lower())), None)
+        buttons = [(post, button) for post in newest.values() for button in post.buttons]
+        return next((one for one in reversed(buttons) if one[1].label.lower().startswith(label.lower())), None)
 
     def _line(self, place: Place, text: str, style: str = "", mark: str = "") -> None:
         topic = place.partition(":")[2]

@@ -2,25 +2,22 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from adapters.cli import exits
 from adapters.cli.plain import one_line
 from adapters.settings.model import Settings, TelegramSettings
-from adapters.sqlite.lock import holder_of
 from adapters.telegram.asking import Asking, Unanswered, Why
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.place import spot
-from adapters.telegram.sole import lock_file
 from adapters.upkeep.finding import Finding, fail, ok, warn
+from adapters.upkeep.updates import updates
 from bridge.wording import counted
 
 _CHECK = "telegram"
 _PATIENCE = Patience(connect_s=4, answer_s=8)
 _IN_ALL_S = 45.0
-_POLL_S = 3
 _TOPICS = 12
 """So many are looked at in a chat: each costs of what the bot may send there in a minute."""
 _EDIT = "Press the group's name, Edit"
@@ -71,7 +68,8 @@ async def _examined(
             yield _unreached(Unanswered(Why.NO_API, f"what answers at {people.base_url} is no Bot API"), people)
             return
         yield ok(_CHECK, f"{bot} answers")
-        async for finding in _updates(asking, config, environ, runs=runs):
+        webhook = people.webhook.url if people.webhook is not None else None
+        async for finding in updates(asking, config, environ, webhook=webhook, runs=runs):
             yield finding
         async for finding in _menu(asking, bot, runs=runs):
             yield finding
@@ -100,37 +98,6 @@ def _unreached(error: Unanswered, people: TelegramSettings) -> Finding:
         case _:
             remedy = "Look at the network, and at telegram.base_url; the rest of Telegram was not looked at."
             return warn(_CHECK, error.reason, remedy)
-
-
-async def _updates(
-    asking: Asking, config: TelegramConfig, environ: Mapping[str, str], *, runs: bool
-) -> AsyncIterator[Finding]:
-    """Who takes what people write to the bot."""
-    info = await asking.ask("getWebhookInfo")
-    url = str(info.get("url") or "")
-    if url:
-        host = one_line("/".join(url.split("/")[:3]))
-        yield fail(_CHECK, f"a webhook is set: what people write goes to {host}", "`tieline init` takes it away.")
-        return
-    waiting = int(info.get("pending_update_count") or 0)
-    if runs:
-        return  # it polls, and its status says how that goes
-    with suppress(OSError):
-        if (holder := holder_of(lock_file(config, environ))) is not None:
-            where = f" for {holder.note}" if holder.note else ""
-            yield fail(_CHECK, f"{holder} polls this bot{where}", "Stop it, or give this home a bot of its own.")
-            return
-    try:
-        # Without an offset nothing is acknowledged.
-        await asking.poll(timeout=0 if waiting else _POLL_S, limit=1)
-    except Unanswered as error:
-        if error.why is not Why.CONFLICT:
-            raise
-        remedy = "Stop it (another machine, an older bridge), or give this home a bot of its own."
-        yield fail(_CHECK, error.reason, remedy)
-        return
-    if waiting:
-        yield ok(_CHECK, f"{counted(waiting, 'update')} wait for the bridge to start")
 
 
 async def _menu(asking: Asking, bot: str, *, runs: bool) -> AsyncIterator[Finding]:

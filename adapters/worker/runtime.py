@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +41,8 @@ class Orders(Protocol):
     """What agents there are, and how a worker is told to start one."""
 
     def knows(self, agent: str) -> bool: ...
+
+    def names(self) -> Sequence[str]: ...
 
     def embeds(self, agent: str) -> bool: ...
 
@@ -86,6 +88,9 @@ class WorkerRuntime:
 
     def knows(self, agent: str) -> bool:
         return self._orders.knows(agent)
+
+    def names(self) -> Sequence[str]:
+        return self._orders.names()
 
     def embeds(self, agent: str) -> bool:
         return self._orders.embeds(agent)

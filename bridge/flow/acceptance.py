@@ -201,13 +201,13 @@ async def _show(work: Work, message: Message, parties: Parties, position: int) -
     obstacle = wording.obstacle(recipient, message, work.now, all_paused_by=paused)
     wake = message.wake and recipient.runs
     status = wording.queued_status(position, wake=wake, busy=parties.busy, obstacle=obstacle)
-    line = wording.sent_line(message.recipient, wording.shown(message), status)
+    line = wording.handoff(message, status)
     await show(work, sent_post(message.id), message.place, PostKind.HANDOFF, line, message=message.id)
     await show(
         work,
         received_post(message.id),
         served(work, parties.places),
         PostKind.HANDOFF,
-        wording.received_line(message, status),
+        line,
         message=message.id,
     )

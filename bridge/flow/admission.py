@@ -128,7 +128,7 @@ class Admission:
             open_requests=parties.open_requests,
             today=parties.today,
             circle=circle,
-            attended=any(work.means.deciding(one.place) is not None for one in places),
+            attended=any(one.gone_at is None and work.means.deciding(one.place) is not None for one in places),
             now=work.now,
             busy=occupied is not None,
             unmade=newborn.against if newborn is not None else None,

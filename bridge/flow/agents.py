@@ -202,6 +202,10 @@ class Agents:
         permitted = self._permitted is None or agent in self._permitted or gateway_of(agent) is not None
         return permitted and self._runtime.knows(agent)
 
+    def names(self) -> Sequence[str]:
+        """The agents that the operator's file has, and that may run."""
+        return [name for name in self._runtime.names() if self.configured(name)]
+
     def present(self, session: Session) -> bool:
         """Whether its agent can take work now: one of a gateway only while that is there. Whoever brings it back hints
         the lane."""

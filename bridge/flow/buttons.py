@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
-from bridge.flow import deciding, picking
+from bridge.flow import deciding, long_answers, picking
 from bridge.flow.approvals import Approvals
 from bridge.flow.attempts import record_attempt
 from bridge.flow.commands.queue import Queue
@@ -65,11 +65,10 @@ class Buttons:
 
     async def _press(self, pressed: Pressed, post: Post | None) -> str:
         verb, _, ident = pressed.action.partition(":")
-        if verb in ("rest", "file"):
-            more = self._long_answers.rest if verb == "rest" else self._long_answers.file
-            return await more(pressed, ident)
         if verb in ("tools", "fold"):
             return await self._unfold(pressed.place, TurnId(ident), folded_again=verb == "fold")
+        if verb in long_answers.VERBS:
+            return await self._long_answers.press(pressed, verb, ident)
         if verb in picking.VERBS:
             return await self._picking.press(pressed, post)
         by = Caller(

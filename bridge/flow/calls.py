@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
+from dataclasses import replace
 
 from bridge.admission import closed_session, unknown_session
 from bridge.caller import Caller
@@ -24,6 +25,7 @@ from bridge.flow.speakers import Speakers
 from bridge.flow.steering import Steering
 from bridge.flow.terminals import Terminals
 from bridge.flow.tokens import Tokens
+from bridge.flow.topics import Topics
 from bridge.ids import SHELL, SessionId, address, profile_of, session_id
 from bridge.launching import NO_OPTIONS, Options
 from bridge.message import Origin
@@ -39,6 +41,7 @@ from bridge.views import (
     SessionView,
     StatusView,
     TokenView,
+    TopicView,
 )
 
 _FORBIDDEN = frozenset({Code.NOT_PERMITTED, Code.UNKNOWN_MESSAGE, Code.UNKNOWN_SESSION})
@@ -53,6 +56,7 @@ class Calls:
         ledger: Ledger,
         directory: Directory,
         roster: Roster,
+        topics: Topics,
         sessions: Sessions,
         speakers: Speakers,
         admission: Admission,
@@ -70,6 +74,7 @@ class Calls:
         self._ledger = ledger
         self.directory = directory
         self.roster = roster
+        self._topics = topics
         self._sessions = sessions
         self._speakers = speakers
         self._admission = admission
@@ -231,9 +236,11 @@ class Calls:
         title: str | None,
         options: Options = NO_OPTIONS,
         key: str | None = None,
+        topic: str | None = None,
     ) -> SessionView:
         """Makes a session, for people only: an agent or a program may not widen what there is. What a shell would make
-        may have to wait for an operator's word. With the same key the same again is the same session."""
+        may have to wait for an operator's word. With the same key the same again is the same session. With `topic` it
+        gets a topic of its own in that chat; an empty text means the only chat with topics."""
         async with self._recorded(caller, f"make the session {handle}"):
             if caller.origin is not Origin.USER:
                 raise Refused(
@@ -242,6 +249,8 @@ class Calls:
                     remedy="Type it in a terminal of your own, or declare the session in tieline.toml.",
                 )
         new = self.roster.new(handle, agent=agent, cwd=cwd, place=place, title=title, options=options)
+        if topic is not None:
+            new = replace(new, near=await self._topics.forum(topic))
         return await self._sessions.make(caller, new, key)
 
     async def stop(self, caller: Caller, session: str, everything: bool) -> tuple[bool, int]:
@@ -255,6 +264,11 @@ class Calls:
     async def renew(self, caller: Caller, session: str) -> RenewedView:
         """As `/new` at a place of the session. From a shell it may have to wait for an operator's word."""
         return await self._sessions.renew(caller, await self._governed(caller, session))
+
+    async def make_topic(self, caller: Caller, session: str, chat: str | None) -> TopicView:
+        """Makes a topic for a session, in that chat or in the only one with topics. From a shell it may have to wait
+        for an operator's word."""
+        return await self._sessions.topic(caller, await self._governed(caller, session), chat)
 
     async def make_token(self, caller: Caller, session: str, name: str) -> TokenView:
         """Makes a capability token for a client of a person's own. It is told this once; from a shell it may have to

@@ -144,7 +144,8 @@ class Directory:
         views = []
         for session in await self._ledger.store.sessions():
             if session.id in wanted:
-                places = [binding.place for binding in await self._ledger.store.places(session.id)]
+                bound = await self._ledger.store.places(session.id)
+                places = [binding.place for binding in bound if binding.gone_at is None]
                 views.append(self._view(session, turns.get(session.id), places, unsettled.get(session.id, 0)))
         return views
 

@@ -21,10 +21,13 @@ from bridge.flow.commands.places import Places
 from bridge.flow.commands.queue import Queue
 from bridge.flow.commands.run import Commands
 from bridge.flow.commands.session import OfTheSession
+from bridge.flow.commands.topics import OfTopics
 from bridge.flow.control import Control
 from bridge.flow.current import Current
 from bridge.flow.directory import Directory
 from bridge.flow.dispatch import Dispatch
+from bridge.flow.ending import Ending
+from bridge.flow.errands import Errands
 from bridge.flow.gateways import Gateways
 from bridge.flow.governance import Governance
 from bridge.flow.grants import Grants
@@ -35,6 +38,7 @@ from bridge.flow.insight import Insight, Running
 from bridge.flow.ledger import Ledger
 from bridge.flow.mailbox import Mailbox
 from bridge.flow.mentions import Mentions
+from bridge.flow.naming import Naming
 from bridge.flow.outbox import Outbox
 from bridge.flow.oversight import Oversight
 from bridge.flow.permissions import Permissions
@@ -55,6 +59,7 @@ from bridge.flow.switch import Switch
 from bridge.flow.terminals import Terminals, never
 from bridge.flow.timekeeper import Timekeeper
 from bridge.flow.tokens import Tokens
+from bridge.flow.topics import Topics
 from bridge.flow.turns import Turns
 from bridge.flow.unheard import Unheard
 from bridge.flow.waits import Waits
@@ -123,13 +128,17 @@ class Exchange(Calls):
         self._recovery = Recovery(ledger, agents, self._turns)
         self._dispatch = Dispatch(ledger, self._turns, self._recovery, self._tasks)
         self._timekeeper = Timekeeper(ledger, self._recovery, proposals)
-        self._whereabouts = Whereabouts(ledger)
+        self._errands = Errands(self._tasks)
+        self._naming = Naming(ledger, self._errands)
+        self._whereabouts = Whereabouts(ledger, self._naming.look)
         self._outbox = Outbox(ledger, self._hints, self._whereabouts)
         governance = Governance(ledger, policy)
         admission = Admission(ledger, governance, self._dispatch)
         directory = Directory(ledger, governance, agents, current, profile, terminals)
         roster = Roster(ledger, agents, current, profile)
         control = Control(ledger, self._turns, self._recovery, agents, current, self._tasks)
+        topics = Topics(ledger, roster, self._errands)
+        ending = Ending(ledger, self._hints, self._turns, control, agents, self._errands)
         self._retirement = Retirement(self._turns, control, agents, self._tasks)
         steering = Steering(ledger, agents)
         approvals = Approvals(ledger, governance, self._dispatch, profile)
@@ -140,6 +149,8 @@ class Exchange(Calls):
         self.charter = Charter(ledger, governance, proposals)
         here = Here(ledger, profile)
         handing = Handing(ledger, here, admission, directory, questions)
+        of_session = OfTheSession(ledger, here, control, directory)
+        of_topics = OfTopics(ledger, here, topics, roster, agents, self._naming, ending, of_session.fresh)
         choices = Choices(directory, here)
         queue = Queue(ledger, here, control)
         self.gateways = Gateways(ledger, current, self._dispatch, control, proposals, unheard, profile)
@@ -151,7 +162,8 @@ class Exchange(Calls):
             choices,
             [
                 *handing.commands,
-                *OfTheSession(ledger, here, control, directory).commands,
+                *of_session.commands,
+                *of_topics.commands,
                 *queue.commands,
                 *Looking(ledger, here, directory, insight).commands,
                 *Places(directory, roster).commands,
@@ -174,7 +186,8 @@ class Exchange(Calls):
             ledger=ledger,
             directory=directory,
             roster=roster,
-            sessions=Sessions(ledger, roster, control, directory, proposals, self._tokens),
+            topics=topics,
+            sessions=Sessions(ledger, roster, control, directory, proposals, self._tokens, topics),
             speakers=Speakers(ledger, self._turns, profile),
             admission=admission,
             children=Children(ledger, admission, agents),
@@ -223,6 +236,7 @@ class Exchange(Calls):
         if agents is not None:
             self._agents.permit(agents)
         await redeclare(declared, self._ledger, self.roster, self.control, self._turns, self._agents)
+        self._naming.look()
 
     async def drain(self) -> None:
         """Begins no further turn, gives those that run `stop_grace_s` to end, with their tools at hand, and closes
@@ -242,6 +256,7 @@ class Exchange(Calls):
             await self._agents.close()
         finally:
             self.terminals.close()
+            self._errands.close()
             for task in self._background:
                 task.cancel()
             await self._tasks.__aexit__(kind, error, trace)

@@ -6,7 +6,6 @@ is a turn like any other, so that what is asked, read and settled in it goes by 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from itertools import count
 from typing import Any
 
 from bridge.approval import Subject
@@ -20,13 +19,14 @@ from bridge.flow.current import Current
 from bridge.flow.dispatch import Dispatch
 from bridge.flow.ledger import Ledger
 from bridge.flow.proposals import Effects, Proposals
+from bridge.flow.roster import free_id
 from bridge.flow.saying import accept
 from bridge.flow.unheard import Unheard
 from bridge.flow.work import Work
 from bridge.gateway import Gateway, Standing, agent_of, handle_from, name_of_gateway, place_of
 from bridge.ids import MessageId, Place, SessionId, TurnId, session_id
 from bridge.launching import NO_OPTIONS
-from bridge.lineage import caps_of, for_child
+from bridge.lineage import caps_of
 from bridge.message import Origin, State
 from bridge.ports.chat import Heard, Person
 from bridge.proposed import gateway_proposed
@@ -176,7 +176,7 @@ class Gateways:
                     remedy="Bind the place to nothing else, or declare the session with kind gateway.",
                 )
             if known is None:
-                ident = await self._free(work, handle_from(title))
+                ident = await free_id(work, self._profile, handle_from(title))
                 made = Session(ident, named, Kind.GATEWAY, Source.RUNTIME, work.now, agent=agent_of(gateway))
                 made = replace(made, caps=caps_of(work.limits), alias=alias)
                 work.put(self._current.frozen(made, NO_OPTIONS))
@@ -191,13 +191,6 @@ class Gateways:
             return known.id
 
         return await self._ledger.surely(body)
-
-    async def _free(self, work: Work, handle: str) -> SessionId:
-        for number in count(1):
-            ident = session_id(self._profile, handle if number == 1 else f"{handle}-{number}")
-            if await work.session(ident) is None and not for_child(ident):
-                return ident
-        raise AssertionError("numbers do not end")
 
     async def begun(self, session: SessionId, place: Place, own: str, person: str | None) -> Begun | None:
         """A person has begun a turn in the gateway, known there as `own`. None where the session is closed."""

@@ -28,7 +28,7 @@ _AT_ONCE = 12
 async def hold(work: Work, message: Message) -> None:
     """Asks the operators of the recipient's place about a message that is put as held in this change."""
     work.step(StepKind.HELD, message, until=message.expires_at)
-    line = wording.sent_line(message.recipient, wording.shown(message), wording.HELD)
+    line = wording.handoff(message, wording.HELD)
     await show(work, sent_post(message.id), message.place, PostKind.HANDOFF, line, message=message.id)
     approval = await open_about(work, message)
     if approval is None:

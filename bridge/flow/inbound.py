@@ -1,6 +1,6 @@
 """Inbound: what people say and press, kept before it is acknowledged, then told apart and passed on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 from bridge.errors import Code, Refused
@@ -12,6 +12,7 @@ from bridge.flow.editing import edit
 from bridge.flow.ledger import Ledger
 from bridge.flow.marking import mark
 from bridge.flow.mentions import Mentions
+from bridge.flow.overtaking import overtaken_by
 from bridge.flow.picking import Picking
 from bridge.flow.saying import say, tell_missing
 from bridge.flow.showing import show
@@ -19,7 +20,7 @@ from bridge.flow.whereabouts import Whereabouts
 from bridge.flow.work import Work
 from bridge.ids import Place
 from bridge.intake import Note, Update
-from bridge.ports.chat import Happening, Heard, Pressed
+from bridge.ports.chat import Happening, Heard, Overtakes, Pressed
 from bridge.post import Mark, PostKind
 
 
@@ -51,15 +52,18 @@ class Inbound:
     async def last(self, source: str) -> int | None:
         return await self._ledger.store.last_update(source)
 
-    async def keep(self, source: str, updates: Sequence[tuple[int, str]]) -> None:
-        async def body(work: Work) -> None:
+    async def keep(self, source: str, updates: Sequence[tuple[int, str]]) -> Set[int]:
+        async def body(work: Work) -> Set[int]:
             kept = {update.number for update in await work.store.updates(source, [number for number, _ in updates])}
+            new: dict[int, str] = {}
             for number, raw in updates:
                 if number not in kept:
-                    kept.add(number)
-                    work.put(Update(source, number, raw, received_at=work.now))
+                    new.setdefault(number, raw)
+            for number, raw in new.items():
+                work.put(Update(source, number, raw, received_at=work.now))
+            return new.keys()
 
-        await self._ledger.do(body)
+        return await self._ledger.do(body)
 
     async def unhandled(self, source: str) -> list[tuple[int, str]]:
         return [(update.number, update.raw) for update in await self._ledger.store.unhandled(source)]
@@ -89,6 +93,16 @@ class Inbound:
         return post.place if post is not None else None
 
     # Acted on
+
+    async def overtakes(self, heard: Heard) -> Overtakes:
+        """What people need at once, and what answers an agent that waits for it."""
+        heard = replace(heard, place=self._ledger.led(heard.place))
+        text = heard.text.strip()
+        if heard.passed_on:
+            return Overtakes.NOTHING
+        if text.startswith("/"):
+            return overtaken_by(text, operator=heard.person.operator)
+        return Overtakes.WHAT_WAITS if await self._handing.fills_in(heard) else Overtakes.NOTHING
 
     async def hear(self, heard: Heard) -> None:
         """A command is carried out, what replies to an agent's form or to what asks for a text or a decision is for

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 from bridge.errors import Code, Refused
 from bridge.flow.ledger import Ledger
-from bridge.flow.showing import SHOWN_PARTS, as_file, show
+from bridge.flow.showing import FILE, REST, SHOWN_PARTS, as_file, show
 from bridge.flow.work import Work
 from bridge.ids import PostId
 from bridge.ports.chat import Pressed
 from bridge.post import Post, PostKind, PostState
 
+VERBS = (REST, FILE)
 FILE_NAME = "answer.md"
 
 
@@ -19,11 +20,9 @@ class LongAnswers:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
-    async def rest(self, pressed: Pressed, key: str) -> str:
-        return await self._ledger.do(lambda work: _rest(work, pressed, key))
-
-    async def file(self, pressed: Pressed, key: str) -> str:
-        return await self._ledger.do(lambda work: _file(work, pressed, key))
+    async def press(self, pressed: Pressed, verb: str, key: str) -> str:
+        asked_for = _rest if verb == REST else _file
+        return await self._ledger.do(lambda work: asked_for(work, pressed, key))
 
 
 async def _rest(work: Work, pressed: Pressed, key: str) -> str:

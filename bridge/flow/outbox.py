@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 _SHED = (PostKind.PROGRESS, PostKind.MARK)
 _SHED_ATTEMPTS = 3
-_MARK_WAITS_S = 10
+_MARK_WAITS_S = 60
 _DEFECT_ATTEMPTS = 5
 _REPORT = "undelivered:"
 
@@ -100,7 +100,10 @@ class Outbox:
             receipt = await chat.deliver(await self._replying(post))
         except Moved as moved:
             log.warning("%s goes on as %s: %s", post.place, moved.new, moved.reason)
-            await self._whereabouts.moved(post.place, moved.new)
+            if moved.new == post.place:
+                await self._not_delivered(chat, post, moved.reason, None)
+            else:
+                await self._whereabouts.moved(post.place, moved.new)
         except Gone as gone:
             await self._gone(chat, post, gone.reason)
         except Later as later:
@@ -110,10 +113,7 @@ class Outbox:
             else:
                 self._rests[chat.scheme].rest(post, now, later.until)
         except Blocked as blocked:
-            lost = post.kind in _SHED or self._ledger.clock.now() >= post.created_at + self._life_s
-            retry_at = None if lost else blocked.retry_at
-            first = self._blocked.setdefault(post.place, post.id)
-            await self._not_delivered(chat, post, blocked.reason, retry_at, first)
+            await self._keep(chat, post, blocked)
         except NotDelivered as refused:
             shed = post.kind in _SHED and post.attempts >= _SHED_ATTEMPTS
             await self._not_delivered(chat, post, refused.reason, None if shed else refused.retry_at)
@@ -138,11 +138,18 @@ class Outbox:
     async def _gone(self, chat: Chat, post: Post, reason: str) -> None:
         try:
             why_not = await self._whereabouts.recreated(chat, post.place, reason)
+        except Blocked as blocked:
+            await self._keep(chat, post, blocked)
         except NotDelivered as later:
             await self._not_delivered(chat, post, f"{reason}: {later.reason}", later.retry_at)
         else:
             if why_not is not None:
                 await self._not_delivered(chat, post, why_not, None)
+
+    async def _keep(self, chat: Chat, post: Post, blocked: Blocked) -> None:
+        lost = post.kind in _SHED or self._ledger.clock.now() >= post.created_at + self._life_s
+        first = self._blocked.setdefault(post.place, post.id)
+        await self._not_delivered(chat, post, blocked.reason, None if lost else blocked.retry_at, first)
 
     async def _replying(self, post: Post) -> Post:
         """The post below what it answers, where that was shown at the same place."""

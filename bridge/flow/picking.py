@@ -9,6 +9,7 @@ from dataclasses import replace
 from bridge.errors import Code, Refused
 from bridge.flow.choices import Choices, short
 from bridge.flow.commands.command import Command, Here, Picks, Reply
+from bridge.flow.commands.handing import files
 from bridge.flow.commands.run import Commands
 from bridge.flow.ledger import Ledger
 from bridge.flow.showing import revise
@@ -81,8 +82,7 @@ class Picking:
             view = await self._choices.picked(heard, which)
             if view is None:
                 raise Refused(Code.UNKNOWN_SESSION, "that session is not there any more", remedy="See /sessions.")
-            files = tuple(one for one in heard.attachments if one.path is not None)  # not what the bridge had asked
-            return replace(heard, text=f"/{name} {view.id} {heard.text}", attachments=files), post
+            return replace(heard, text=f"/{name} {view.id} {heard.text}", attachments=files(heard.attachments)), post
         return None
 
     async def close(self, post: Post) -> None:

@@ -24,7 +24,7 @@ async def refuse(work: Work, caller: Caller, send: Send, facts: Facts, refused: 
     ident = _record(work, caller, send, facts.standing, refused)
     # The same request, tried again under its key, is shown in the same post.
     shown = f"refused:{facts.sender.id}:{send.key or ident}"
-    line = wording.sent_line(send.to[:200], send.text, wording.refused_status(refused))
+    line = wording.handoff_line(facts.sender.id, send.to[:200], send.text, wording.refused_status(refused))
     await show(work, shown, place, PostKind.HANDOFF, line)
     conversation = facts.conversation
     if refused.code in _TELLS_PEOPLE and conversation is not None and not conversation.told:

@@ -132,6 +132,9 @@ class Roster:
         if new.place is not None:
             _bindable(await work.store.binding(work.means.led(new.place)), Source.RUNTIME)
 
+    async def free(self, work: Work, handle: str) -> SessionId:
+        return await free_id(work, self.profile, handle)
+
     async def made(self, work: Work, creation: Creation | None) -> SessionId | None:
         """The session that was made under that key. Raises `invalid_request` where it was another one that was asked
         for."""
@@ -191,6 +194,15 @@ class Roster:
             return known.session
 
         return await self._ledger.do(body)
+
+
+async def free_id(work: Work, profile: str, handle: str) -> SessionId:
+    """That handle, or where it is or was another session's, the next one with a number."""
+    for number in count(1):
+        ident = session_id(profile, handle if number == 1 else f"{handle}-{number}")
+        if await work.session(ident) is None and not for_child(ident):
+            return ident
+    raise AssertionError("numbers do not end")
 
 
 def other_body(creation: Creation) -> Refused:

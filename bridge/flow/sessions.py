@@ -13,16 +13,25 @@ from bridge.errors import Code, Refused
 from bridge.flow.control import Control, holds_back, resume
 from bridge.flow.directory import Directory
 from bridge.flow.ledger import Ledger
+from bridge.flow.naming import topic_name
 from bridge.flow.proposals import Effects, Proposals
 from bridge.flow.roster import Roster
 from bridge.flow.tokens import Tokens
+from bridge.flow.topics import Topics
 from bridge.flow.work import Work
 from bridge.ids import Place, SessionId
 from bridge.launching import Creation, Options, options_from
-from bridge.proposed import session_entrusted, session_new, session_proposed, session_renewed, session_resumed
+from bridge.proposed import (
+    session_entrusted,
+    session_new,
+    session_proposed,
+    session_renewed,
+    session_resumed,
+    topic_wanted,
+)
 from bridge.session import NewSession
 from bridge.token import Token, digest_of
-from bridge.views import RenewedView, ResumedView, SessionView, TokenView
+from bridge.views import RenewedView, ResumedView, SessionView, TokenView, TopicView
 
 _SHOWN_CHARS = 1_500
 """What an operator accepts stands whole in one post, whatever characters it has."""
@@ -39,6 +48,7 @@ class Sessions:
         directory: Directory,
         proposals: Proposals,
         tokens: Tokens,
+        topics: Topics,
     ) -> None:
         self._ledger = ledger
         self._roster = roster
@@ -46,6 +56,7 @@ class Sessions:
         self._directory = directory
         self._proposals = proposals
         self._tokens = tokens
+        self._topics = topics
         proposals.register(Subject.SESSION, Effects(self._apply, check=self._check))
 
     async def make(self, caller: Caller, new: NewSession, key: str | None = None) -> SessionView:
@@ -59,11 +70,17 @@ class Sessions:
             "place": new.place,
             "options": asdict(new.options),
         }
+        if new.near is not None:
+            content["near"] = new.near
         if key is not None:
             body = sha256(json.dumps(content).encode("utf-8", "replace")).hexdigest()
             new = replace(new, creation=Creation(caller.session, key, body))
             content["creation"] = [caller.session, key, body]
-        made = await self._ledger.do(lambda work: self._made(work, new, waits=self._proposals.must_wait(caller)))
+        waits = self._proposals.must_wait(caller)
+        made = await self._ledger.do(lambda work: self._made(work, new, waits=waits or new.near is not None))
+        if made is None and new.near is not None and not waits:
+            await self._topics.make(new, new.near, topic_name(new.title))
+            made = new.id
         if made is not None:
             return await self._directory.view(made)
         taken_from = await _session_at(self._ledger, new.place)
@@ -95,6 +112,17 @@ class Sessions:
         about = session_renewed(session)
         await self._propose(caller, about, {"renew": session}, session_proposed(about, caller.session))
         return RenewedView(0, waits_for=self._proposals.asked_at())
+
+    async def topic(self, caller: Caller, session: SessionId, chat: str | None) -> TopicView:
+        """A topic for a session, beside its other places: in the chat that is named, or the only one with topics."""
+        near = await self._topics.forum(chat)
+        if not self._proposals.must_wait(caller):
+            made = await self._topics.give(session, near)
+            return TopicView(session, made, self._topics.link(made))
+        about = topic_wanted(session, near)
+        content = {"topic_for": session, "near": near}
+        await self._propose(caller, about, content, session_proposed(about, caller.session))
+        return TopicView(session, waits_for=self._proposals.asked_at())
 
     async def resume(self, caller: Caller, session: SessionId) -> ResumedView:
         if not self._proposals.must_wait(caller):
@@ -134,7 +162,7 @@ class Sessions:
         if "token" in content:
             await self._tokens.check(work, content["token"])
             return
-        named = content.get("resume") or content.get("renew")
+        named = content.get("resume") or content.get("renew") or content.get("topic_for")
         if named is not None:
             session = await work.session(named)
             if session is None or session.closed_at is not None:
@@ -158,8 +186,13 @@ class Sessions:
             await resume(work, content["resume"])
         elif "renew" in content:
             work.then(lambda: self._control.begin_to_renew(content["renew"]))
+        elif "topic_for" in content:
+            work.then(lambda: self._topics.begin(content["topic_for"], content["near"]))
         else:
-            await self._roster.make(work, _new(content))
+            new = _new(content)
+            await self._roster.make(work, new)
+            if (near := new.near) is not None:
+                work.then(lambda: self._topics.begin(new.id, near))
 
 
 def _shown(token: Token) -> TokenView:
@@ -176,6 +209,7 @@ def _new(content: Mapping[str, Any]) -> NewSession:
         # What was asked for before an upgrade says nothing of these.
         options_from(content["options"]) if "options" in content else Options(),
         Creation(*content["creation"]) if "creation" in content else None,
+        content.get("near"),
     )
 
 

@@ -10,8 +10,12 @@ SHOWN_PARTS = 3
 """Of a long answer, until somebody asks for the rest: more would push the talk out of sight."""
 
 
+REST, FILE = "rest", "file"
+"""What its buttons are for."""
+
+
 def as_file(key: str) -> Button:
-    return Button("As a file", f"file:{key}")
+    return Button("As a file", f"{FILE}:{key}")
 
 
 def sent_post(message: MessageId) -> str:
@@ -49,7 +53,7 @@ async def show(
     parts = chat.compose(text, rich=rich)
     whole = None
     if kind is PostKind.FINAL and not unfolded and len(parts) > SHOWN_PARTS:
-        buttons = (*buttons, Button(f"Rest ({len(parts) - SHOWN_PARTS})", f"rest:{key}"), as_file(key))
+        buttons = (*buttons, Button(f"Rest ({len(parts) - SHOWN_PARTS})", f"{REST}:{key}"), as_file(key))
         parts, whole = parts[:SHOWN_PARTS], text
     idents = [PostId(work.new_id()) for _ in parts]  # in a row, so that no other text comes between the parts
     for number, part in enumerate(parts, 1):

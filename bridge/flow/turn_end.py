@@ -307,9 +307,7 @@ async def _tell(work: Work, turn: Turn, failure: Failure, after: str, *, once: b
             await revise(
                 work,
                 sent_post(ident),
-                wording.sent_line(
-                    message.recipient, wording.shown(message), f"{handle_of(turn.session)}: {failure.detail}"
-                ),
+                wording.handoff(message, f"{handle_of(turn.session)}: {failure.detail}"),
             )
 
 

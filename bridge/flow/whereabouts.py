@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,16 +12,22 @@ from bridge.flow.showing import show
 from bridge.flow.work import Work
 from bridge.ids import Place, scheme_of
 from bridge.move import Move, Why, followed
-from bridge.ports.chat import Chat, Happening, Migrated, NotDelivered, Renamed, Reopened
+from bridge.ports.chat import Blocked, Chat, Happening, Migrated, NotDelivered, Renamed, Reopened
 from bridge.post import PostKind
 from bridge.session import Session, Source, Topic
 
 log = logging.getLogger(__name__)
 
+_AGAIN_S = 600
+"""After what time it is tried again whether a topic can be made by now."""
+
 
 class Whereabouts:
-    def __init__(self, ledger: Ledger) -> None:
+    """`look` is told that a title may have changed."""
+
+    def __init__(self, ledger: Ledger, look: Callable[[], None]) -> None:
         self._ledger = ledger
+        self._look = look
 
     async def load(self) -> None:
         self._ledger.moves = followed(await self._ledger.store.moves())
@@ -28,12 +35,13 @@ class Whereabouts:
     async def happened(self, happening: Happening) -> None:
         match happening:
             case Migrated(old=old, new=new):
-                if self._ledger.led(old) != self._ledger.led(new):
+                if self._ledger.led(old) != new:
                     await self.moved(old, new)
             case Reopened(place=place):
                 await self._ledger.do(lambda work: _try_at_once(work, self._ledger.led(place)))
             case Renamed():
                 await self._ledger.do(lambda work: _renamed(work, happening))
+                self._look()
 
     async def moved(self, old: Place, new: Place) -> None:
         """Takes all that is kept at `old` along to `new`, or to where it has gone already."""
@@ -41,7 +49,8 @@ class Whereabouts:
 
     async def recreated(self, chat: Chat, place: Place, reason: str) -> str | None:
         """The topic of that place was deleted. Where a session is bound there another one is made in its stead, once,
-        and all goes on there. Returns None then, else why it does not. Raises `NotDelivered` where it may go later."""
+        and all goes on there. Returns None then, else why it does not. Raises `NotDelivered` where it may go later, and
+        `Blocked` where people must do something first."""
         plan = await self._ledger.surely(lambda work: self._plan(work, place))
         if isinstance(plan, str):
             return f"{reason}; {plan}"
@@ -52,7 +61,8 @@ class Whereabouts:
                 if refused.retry_at is not None:
                     raise
                 await self._ledger.surely(lambda work: _mark_gone(work, place))
-                return f"{reason}; no other could be made: {refused.reason}"
+                why = f"{reason}, and no other can be made: {refused.reason}"
+                raise Blocked(why, retry_at=self._ledger.clock.now() + _AGAIN_S) from refused
             log.warning("%s was deleted, and goes on as %s", place, made)
             kept = await self._ledger.surely(lambda work: self._replace(work, place, made))
             if kept != made:
@@ -73,8 +83,6 @@ class Whereabouts:
         if any(move.new == place and move.why is Why.RECREATED for move in moves):
             await _mark_gone(work, place)
             return f"it had been made in the stead of another, and is not made again: bind {session.id} elsewhere"
-        if binding.gone_at is not None:
-            return f"bind {session.id} elsewhere"
         return _Plan(binding.topic.name if binding.topic is not None else session.title)
 
     async def _replace(self, work: Work, place: Place, made: Place) -> Place:

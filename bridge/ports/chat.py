@@ -1,7 +1,8 @@
 """Chats: where people are. Each adapter owns one scheme of places."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Protocol
 
 from bridge.ids import Place
@@ -61,6 +62,18 @@ class MenuLine:
 
     help: str
     operators_only: bool = False
+
+
+class Overtakes(Enum):
+    """What of that which was said at its place before, and is not acted on yet, something passes."""
+
+    NOTHING = auto()
+    WHAT_WAITS = auto()
+    """It is acted on at once."""
+    STOP = auto()
+    """The same, and what is said after it waits for it."""
+    STOP_ALL = auto()
+    """The same, and what was said before it, but commands, is not acted on any more."""
 
 
 class NotDelivered(Exception):
@@ -233,11 +246,16 @@ class Intake(Protocol):
         """The highest number that was ever kept."""
         ...
 
-    async def keep(self, source: str, updates: Sequence[tuple[int, str]]) -> None:
-        """Stores (number, raw text) pairs durably; a number that is kept already is left as it is."""
+    async def keep(self, source: str, updates: Sequence[tuple[int, str]]) -> Set[int]:
+        """Stores (number, raw text) pairs durably; a number that is kept already is left as it is. Returns the others.
+        What fails may have stored them all the same."""
         ...
 
     async def unhandled(self, source: str) -> list[tuple[int, str]]: ...
+
+    async def overtakes(self, heard: Heard) -> Overtakes:
+        """To be asked before `hear`, for a chat that acts on one thing after the other at each place."""
+        ...
 
     async def hear(self, heard: Heard) -> None:
         """Acts on what was said, once per `heard.key`. Everything it has to say comes back as posts."""

@@ -246,6 +246,10 @@ class Runtime(Protocol):
         """Whether an agent of that name is configured."""
         ...
 
+    def names(self) -> Sequence[str]:
+        """The names of those that are configured, in their order."""
+        ...
+
     def embeds(self, agent: str) -> bool:
         """Whether peer text is embedded for it, because it has no tools (DESIGN §5)."""
         ...

@@ -111,10 +111,11 @@ class Storm:
     async def cut(self) -> None:
         """The bridge ends where it is, in the middle of whatever it does."""
         assert self._bridge is not None
-        shown = Counter(sent.text for sent in self.api.history if not sent.edited)
         self._bridge.cancel()
         with suppress(asyncio.CancelledError):
             await self._bridge
+        await asyncio.sleep(0.2)  # what is on its way arrives still
+        shown = Counter(sent.text for sent in self.api.history if not sent.edited)
         store = await open_store(self.path)
         for post in await store.pending_posts("telegram"):
             if post.kind is PostKind.FINAL and post.receipt is None and shown[post.text]:

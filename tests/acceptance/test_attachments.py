@@ -70,3 +70,23 @@ async def test_quoted_and_forwarded_text_is_in_no_words(home: Home, api: BotApi)
     assert INJECTION not in notice["text"]
     spoken = [block["text"] for prompt in home.prompts("desk") for block in prompt if block["type"] == "text"]
     assert "CANARY-5520" not in json.dumps(spoken)
+
+
+async def test_an_edit_of_what_waits_is_what_the_agent_gets(home: Home, api: BotApi) -> None:
+    await office(home, api)
+    go = home.path / "go"
+    api.say(f"do: wait-for {go} ; say free", **HERE)  # type: ignore[arg-type]
+    waiting = api.say("look at this", **HERE)  # type: ignore[arg-type]
+    await api.until(lambda: api.reactions(CHAT, waiting) == ("👀",), timeout=20)
+    api.edit(CHAT, waiting, "look at that")
+    late = api.say("look once more", **HERE)  # type: ignore[arg-type]
+    await api.until(lambda: api.reactions(CHAT, late) == ("👀",), timeout=20)
+    go.touch()
+    await api.until(lambda: [sent.text for sent in api.history].count("seen") == 2, timeout=20)
+    said = [block["text"] for prompt in home.prompts("desk") for block in prompt]
+    assert said[1:] == ["look at that", "look once more"]
+
+    api.edit(CHAT, late, "look no more")
+    told = await api.seen(lambda sent: "Your edit comes too late" in sent.text, timeout=20)
+    assert told.thread == DESK
+    assert len(home.prompts("desk")) == 3

@@ -95,7 +95,7 @@ async def test_it_tells_its_story_to_a_screen_and_answers_whoever_types(tmp_path
         await demo.until("you> how many offers?\n")
         await demo.until("career │ Two are open")
         demo.type("@finance how many offers?\n")
-        await demo.until("career │ → finance: how many offers?")
+        await demo.until("career │ career → finance: how many offers?")
         demo.type("@nobody\n")
         await demo.until("There is no topic 'nobody' here")
         demo.type("@ping\n[go on]\n")

@@ -113,6 +113,25 @@ async def finished(seat: Seat, api: BotApi) -> None:
     assert (await seat.ended())[0] == 0
 
 
+async def test_a_topic_that_is_just_being_made_is_not_forgotten(init: Init, api: BotApi, tmp_path: Path) -> None:
+    seat = await init()
+    await at_the_topics(seat, api)
+    seat.type()
+    api.fail("createForumTopic", Fault.SLOW_AFTER)
+    await seat.answers("Name of the second topic", "")
+    await api.until(lambda: bool(api.room(OFFICE).topics), timeout=30)
+    seat.press(b"\x03")
+    assert (await seat.ended())[0] == 130
+    seat = await init()
+    await seat.answers("Go on with the bot of the last time?", "")
+    await seat.answers("Is that still you?", "y")
+    await seat.answers("Go on with the group “Office”?", "")
+    await seat.answers("Go on with “Front Desk”, which is there already?", "")
+    await seat.answers("Name of the second topic [Career]", "")
+    await seat.shows("The topic “Career” is there")
+    assert len(api.room(OFFICE).topics) == 2
+
+
 @asynccontextmanager
 async def running(environ: Mapping[str, str]) -> AsyncIterator[int]:
     """A bridge, by its process."""
@@ -239,6 +258,30 @@ async def test_what_it_adds_to_a_home_with_operators_waits_for_their_word(
     code, out, _ = await seat.ended()
     assert code == 0
     assert json.loads(out)["handoff"]["waits"]
+
+
+async def test_a_server_that_was_noted_gets_no_token_without_a_persons_word(
+    init: Init, api: BotApi, tmp_path: Path
+) -> None:
+    """Whoever can write into the home could have noted one."""
+    (tmp_path / "home").mkdir(mode=0o700)
+    noted: dict[str, object] = {
+        "token": "",
+        "base_url": api.base_url,
+        "operator": None,
+        "ground": None,
+        "topics": [],
+        "left": [],
+    }
+    (tmp_path / "home" / "init.json").write_text(json.dumps(noted))
+    seat = await init(TIELINE_TELEGRAM__BASE_URL="")
+    await seat.shows(f"asked at {api.base_url}, which is not Telegram's own")
+    await seat.answers("It gets the bot's token (y/n)", "y")
+    await with_token(seat)
+    await seat.shows("@tieline_bot answers")
+    seat = await init(TIELINE_TELEGRAM__BASE_URL="")
+    await seat.answers("It gets the bot's token (y/n)", "n")
+    await seat.shows("Its token")
 
 
 async def test_a_token_that_is_revoked_meanwhile_ends_it(init: Init, api: BotApi) -> None:

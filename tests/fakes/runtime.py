@@ -138,6 +138,7 @@ class FakeRuntime:
     definitions: dict[str, Definition] = field(default_factory=dict)
     left: Sequence[Left] = ()
     modes: set[str] = field(default_factory=set)
+    configured: Sequence[str] = ("fake", "helper")
     launches: list[Launch] = field(default_factory=list)
     born: list[Process] = field(default_factory=list)
     embedding: set[str] = field(default_factory=set)
@@ -150,6 +151,9 @@ class FakeRuntime:
 
     def knows(self, agent: str) -> bool:
         return agent != "missing"
+
+    def names(self) -> Sequence[str]:
+        return self.configured
 
     def embeds(self, agent: str) -> bool:
         return agent in self.embedding

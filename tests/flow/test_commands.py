@@ -74,7 +74,7 @@ async def test_a_refused_handoff_is_shown_once_with_its_rule() -> None:
             await on.say("desk", "/ask career is it real?", key="update:1")
             await on.quiet()
         (shown,) = on.chat.texts(DESK)
-        assert shown.startswith("→ career: is it real?\n· refused: not_permitted")
+        assert shown.startswith("desk → career: is it real?\n· refused: not_permitted")
         assert "default/desk->default/career" in shown
         assert on.runtime.prompts == []
 

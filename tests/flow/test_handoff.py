@@ -35,7 +35,7 @@ async def test_an_idle_recipient_wakes_reads_and_answers_at_the_askers_place() -
         await on.say("front-desk", "look at this offer")
         await on.chat.seen(room("front-desk"), "career: It is real.")
         await on.chat.seen(room("front-desk"), "Career says: It is real.")
-        await on.chat.seen(room("career"), "← front-desk: is this job real?\n· answered")
+        await on.chat.seen(room("career"), "front-desk → career: is this job real?\n· answered")
         await on.chat.seen(room("front-desk"), "→ career: is this job real?\n· answered")
         assert {post.place for post in on.chat.posts.values()} == {room("front-desk"), room("career")}
 
@@ -67,8 +67,8 @@ async def test_a_handoff_says_woken_only_where_a_turn_can_begin() -> None:
         await on.say("desk", "go")
         await on.quiet()
         shown = on.chat.texts(room("desk"))
-        assert "→ tool: build it\n· in its inbox; it waits to be read" in shown
-        assert "→ career: look at it\n· queued, 1st in line; stopped until its people resume it" in shown
+        assert "desk → tool: build it\n· in its inbox; it waits to be read" in shown
+        assert "desk → career: look at it\n· queued, 1st in line; stopped until its people resume it" in shown
 
 
 async def test_ten_handoffs_to_a_busy_session_run_one_by_one_in_order() -> None:

@@ -94,8 +94,8 @@ async def test_an_answer_does_not_stand_above_its_question() -> None:
         for gate in gates.values():
             gate.set()
         await on.quiet()
-        assert on.chat.texts(room("desk")) == ["held up", "→ career: is it real?\n· answered", "career: yes"]
-        assert on.chat.texts(CAREER) == ["held up", "← desk: is it real?\n· answered", "yes"]
+        assert on.chat.texts(room("desk")) == ["held up", "desk → career: is it real?\n· answered", "career: yes"]
+        assert on.chat.texts(CAREER) == ["held up", "desk → career: is it real?\n· answered", "yes"]
 
 
 async def test_an_answer_goes_before_its_question_where_that_cannot_be_shown_yet() -> None:

@@ -80,7 +80,7 @@ async def test_no_reply_and_an_empty_final_text_close_as_no_reply_and_tell_the_a
             assert (await on.request(sent.message_id)).state is Answer.NO_REPLY
             (told,) = await on.inbox()
             assert (told.origin, told.in_reply_to) == ("system", sent.message_id)
-            assert on.chat.texts(room("career")) == ["← shell: fyi?\n· read; no answer"]
+            assert on.chat.texts(room("career")) == ["shell → career: fyi?\n· read; no answer"]
 
 
 async def test_a_deferred_request_stays_open_over_turns_and_is_answered_by_reply_only() -> None:

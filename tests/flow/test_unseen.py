@@ -47,6 +47,7 @@ SESSIONS: dict[str, Way] = {
     "Exchange.wait_inbox": lambda e, by, name: e.wait_inbox(by, name, set(), 0),
     "Exchange.stop": lambda e, by, name: e.stop(by, name, True),
     "Exchange.resume": lambda e, by, name: e.resume(by, name),
+    "Exchange.make_topic": lambda e, by, name: e.make_topic(by, name, None),
     "Exchange.renew": lambda e, by, name: e.renew(by, name),
     "Exchange.make_token": lambda e, by, name: e.make_token(by, name, "client"),
     "Exchange.tokens_of": lambda e, by, name: e.tokens_of(by, name),

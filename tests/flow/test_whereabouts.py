@@ -218,7 +218,7 @@ async def test_the_file_holds_at_the_topic_that_was_made_anew() -> None:
         assert await store.moves() == [Move(OLD, MADE, (await store.moves())[0].at, Why.RECREATED)]
 
 
-async def test_where_none_can_be_made_operators_are_told_why() -> None:
+async def test_where_none_can_be_made_operators_are_told_why_and_it_waits() -> None:
     async with stage(session("career")) as on:
         on.chat.fault = refusing(deleted)
         on.chat.refuses = lambda deed: NotDelivered("the bot may not manage topics")
@@ -226,9 +226,12 @@ async def test_where_none_can_be_made_operators_are_told_why() -> None:
         await on.quiet()
         (report,) = on.chat.texts(OFFICE)
         assert "the bot may not manage topics" in report
-        post = await on.store.post("final")
-        assert post is not None
-        assert post.state is PostState.FAILED
+        assert (await _bound(on, OLD)).gone_at is not None
+        on.chat.refuses = lambda deed: None
+        await on.clock.advance(601)
+        await on.quiet()
+        assert "final" in on.chat.texts(MADE)
+        assert (await _bound(on, MADE)).gone_at is None
 
 
 async def test_while_the_chat_is_out_of_reach_it_is_tried_later() -> None:
@@ -367,3 +370,13 @@ async def test_while_the_store_is_away_nothing_of_it_is_taken_for_done() -> None
             await on.exchange.inbound.happened(Renamed(OLD, "Another"))
         on.store.commit = real  # type: ignore[method-assign]
         assert (await _bound(on, OLD)).topic is None
+
+
+async def test_a_chat_that_says_that_a_place_has_moved_to_itself_is_not_asked_for_ever() -> None:
+    async with stage(session("career")) as on:
+        on.chat.fault = refusing(lambda: Moved("round and round", OLD))
+        await show(on, "final", "final")
+        await on.quiet()
+        post = await on.store.post("final")
+        assert post is not None
+        assert post.state is PostState.FAILED

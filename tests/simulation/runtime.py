@@ -29,6 +29,9 @@ class RuntimeOf:
     def knows(self, agent: str) -> bool:
         return True
 
+    def names(self) -> Sequence[str]:
+        return ()
+
     def embeds(self, agent: str) -> bool:
         return agent == "embedding"
 

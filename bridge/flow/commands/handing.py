@@ -11,9 +11,14 @@ from bridge.flow.directory import Directory
 from bridge.flow.ledger import Ledger
 from bridge.flow.questions import DECIDED, KEPT, Questions
 from bridge.ids import scheme_of
-from bridge.message import Intent
+from bridge.message import Attachment, Intent
 from bridge.ports.chat import Heard
 from bridge.views import Send
+
+
+def files(attachments: Sequence[Attachment]) -> tuple[Attachment, ...]:
+    """Without what is only quoted: who replies to the bridge, or hands on own words, quotes nobody."""
+    return tuple(one for one in attachments if one.path is not None)
 
 
 class Handing:
@@ -53,10 +58,12 @@ class Handing:
         if not rest:
             raise Refused(Code.INVALID_REQUEST, "it takes a session and a text", remedy="Like: /ask career TEXT")
         to, text = await self._directory.addressed(rest)
-        text = text or (heard.replied or "").strip()
-        if not text and not heard.attachments:
+        attachments = heard.attachments
+        if not text and heard.replied is not None:
+            text, attachments = heard.replied.strip(), files(attachments)
+        if not text and not attachments:
             raise Refused(Code.INVALID_REQUEST, f"it takes a text for {to.id} too", remedy="Like: /ask career TEXT")
-        send = Send(to.id, text, Intent.REQUEST, wake=True, key=heard.key, attachments=heard.attachments)
+        send = Send(to.id, text, Intent.REQUEST, wake=True, key=heard.key, attachments=attachments)
         try:
             await self._admission.send(caller_as(heard, session.id), send)
         except Refused as refused:

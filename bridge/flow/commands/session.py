@@ -42,9 +42,6 @@ class OfTheSession:
                 operators_only=True,
                 here=True,
             ),
-            Command(
-                "new", "/new", "give this session a fresh context", group, self._new, operators_only=True, here=True
-            ),
         )
 
     async def _stop(self, heard: Heard, rest: str) -> str:
@@ -61,7 +58,7 @@ class OfTheSession:
         resumed = await self._control.resume(session.id)
         return f"{session.title} takes work again." if resumed else f"{session.title} was not stopped."
 
-    async def _new(self, heard: Heard, rest: str) -> str:
+    async def fresh(self, heard: Heard, rest: str) -> str:
         session = await self._here.session(heard)
         failed = await self._control.renew(session.id)
         also = f" Closed as failed: {wording.counted(failed, 'request')} that it had read." if failed else ""

@@ -8,7 +8,7 @@ from typing import Any
 
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
-from bridge.ids import ConversationId, MessageId, SessionId, address
+from bridge.ids import ConversationId, MessageId, Place, SessionId, address
 from bridge.launching import Options
 from bridge.message import Intent, Origin, State
 from bridge.request import Answer
@@ -26,6 +26,7 @@ from bridge.views import (
     SessionView,
     StatusView,
     TokenView,
+    TopicView,
 )
 
 SHELL = SessionId("default/shell")
@@ -67,6 +68,7 @@ class MemoryExchange:
     stopped: list[str] = field(default_factory=list)
     listed: list[bool] = field(default_factory=list)
     made: list[tuple[Options, str | None]] = field(default_factory=list)
+    topics: list[tuple[str, str | None]] = field(default_factory=list)
     asked_at: tuple[str, ...] = ()
     mail: dict[SessionId, list[Mail]] = field(default_factory=dict)
     answers: dict[str, AnswerView] = field(default_factory=dict)
@@ -218,10 +220,12 @@ class MemoryExchange:
         title: str | None,
         options: Options,
         key: str | None,
+        topic: str | None,
     ) -> SessionView:
         if caller.bound:
             raise Refused(Code.NOT_PERMITTED, "an agent may not make sessions")
         self.made.append((options, key))
+        self.topics.append((handle, topic))
         name = SessionId(f"default/{handle}")
         self.kinds[name] = Kind.CHAT
         made = replace(self._view(name), cwd=cwd, title=title or handle, places=(place,) if place else ())
@@ -239,6 +243,11 @@ class MemoryExchange:
     async def renew(self, caller: Caller, session: str) -> RenewedView:
         self.callers.append(caller)
         return RenewedView(0 if self.asked_at else 1, self.asked_at)
+
+    async def make_topic(self, caller: Caller, session: str, chat: str | None) -> TopicView:
+        self.topics.append((session, chat))
+        place = None if self.asked_at else Place("telegram:-1001234/7")
+        return TopicView(SessionId(session), place, "https://t.me/c/1234/7" if place else None, self.asked_at)
 
     async def make_token(self, caller: Caller, session: str, name: str) -> TokenView:
         owner = self._owner(caller, session)

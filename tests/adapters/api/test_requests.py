@@ -124,6 +124,7 @@ async def test_openapi_describes_every_endpoint(home: Path) -> None:
         "/v1/inbox", "/v1/inbox/take", "/v1/inbox/wait", "/v1/messages/{message_id}/cancel", "/v1/pause",
         "/v1/resume", "/v1/send", "/v1/sessions",
         "/v1/sessions/{name}/renew", "/v1/sessions/{name}/resume", "/v1/sessions/{name}/stop",
+        "/v1/sessions/{name}/topic",
         "/v1/sessions/{name}/tokens", "/v1/sessions/{name}/tokens/{token}/revoke",
         "/v1/status", "/v1/terminal", "/v1/terminal/events", "/v1/terminal/join", "/v1/terminal/token",
         "/v1/terminal/wait", "/v1/traces/{ident}",

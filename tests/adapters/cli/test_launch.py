@@ -57,3 +57,26 @@ async def test_a_session_is_given_a_fresh_context(shell: Shell, exchange: Memory
     assert record == {"failed": 1, "waits_for": []}
     exchange.asked_at = ("telegram:111",)
     assert (await shell.run("session", "renew", "career")).out == "career waits for an operator at telegram:111\n"
+
+
+async def test_a_session_is_given_a_topic(shell: Shell, exchange: MemoryExchange) -> None:
+    done = await shell.run("session", "topic", "career", "-1001234")
+    assert done.out == "career has a topic: https://t.me/c/1234/7\n"
+    [record] = (await shell.run("session", "topic", "career", "--json")).records
+    assert record == {
+        "session": "career",
+        "place": "telegram:-1001234/7",
+        "link": "https://t.me/c/1234/7",
+        "waits_for": [],
+    }
+    exchange.asked_at = ("telegram:111",)
+    waits = await shell.run("session", "topic", "career")
+    assert waits.out == "a topic for career waits for an operator at telegram:111\n"
+    assert exchange.topics == [("career", "telegram:-1001234"), ("career", None), ("career", None)]
+
+
+async def test_a_session_is_made_with_a_topic(shell: Shell, exchange: MemoryExchange) -> None:
+    await shell.run("session", "new", "one", "--agent", "desk")
+    await shell.run("session", "new", "two", "--agent", "desk", "--topic")
+    await shell.run("session", "new", "three", "--agent", "desk", "--topic", "-1001234")
+    assert exchange.topics == [("one", None), ("two", ""), ("three", "telegram:-1001234")]

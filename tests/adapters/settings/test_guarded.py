@@ -5,7 +5,7 @@ import json
 import pytest
 
 from adapters.settings.guarded import Guarded, guarded, restricted, widening
-from adapters.settings.model import PeerText
+from adapters.settings.model import PeerText, WebhookSettings
 from adapters.settings.outlook import outlook
 from bridge.decision import Circumstances, Effect, Party, Verb
 from bridge.ids import SessionId
@@ -94,6 +94,26 @@ def test_a_copy_comes_back_from_json_as_it_was_but_for_the_names_of_rules(loaded
 def test_what_is_wider_is_told_in_lines(loaded: Load, old: str, new: str, lines: list[str]) -> None:
     assert old in FILE
     assert widening(guarded(loaded(FILE)), guarded(loaded(FILE.replace(old, new)))) == lines
+
+
+def test_a_webhook_waits_until_it_is_accepted_and_so_does_another_secret(loaded: Load) -> None:
+    def hooked(host: str, secret: str = "") -> str:
+        return FILE.replace("[agents", f'[telegram.webhook]\nurl = "https://{host}/hook"\n{secret}\n[agents')
+
+    none, one = guarded(loaded(FILE)), guarded(loaded(hooked("a.example")))
+    other, with_secret = loaded(hooked("b.example")), loaded(hooked("a.example", 'secret = "word"'))
+    told = "telegram.webhook: https://a.example/hook gets what people say, and may speak for them"
+    assert widening(none, one) == [told]
+    assert widening(one, none) == []
+    assert widening(one, guarded(with_secret)) == [told]
+    assert "word" not in json.dumps(guarded(with_secret).to_json())
+    for settings in (other, with_secret):
+        held = restricted(settings, one).telegram
+        assert held is not None
+        assert held.webhook is None
+    held = restricted(loaded(hooked("a.example")), one).telegram
+    assert held is not None
+    assert held.webhook == WebhookSettings("https://a.example/hook", "127.0.0.1", 8443, None)
 
 
 def test_to_leave_telegram_out_leaves_nobody_to_ask(loaded: Load) -> None:

@@ -11,6 +11,9 @@ from tests.adapters.settings.conftest import Load, Problems
 SECRET = "123456:open-sesame-now"
 
 
+_HOOK = "token = '1:a'\n[telegram.webhook]\n"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -56,6 +59,13 @@ def test_of_plain_keys(text: str, expected: str, problems: Problems) -> None:
         (f"token = '1:a'\noperators = [{10**24}]", "tieline.toml:3: telegram.operators[0] is out of all bounds; "),
         ("token = '1:a'\noperators = 5", "tieline.toml:3: telegram.operators should be a list; "),
         ("token = '1:a'\nbase_url = 'x'", "tieline.toml:3: telegram.base_url should be a URL; "),
+        (f"{_HOOK}", "tieline.toml:3: telegram.webhook.url is missing; add it"),
+        (f"{_HOOK}url = 'http://a.example/b'", "tieline.toml:4: telegram.webhook.url should be a public https URL; "),
+        (f"{_HOOK}url = 'https://'", "tieline.toml:4: telegram.webhook.url should be a public https URL; "),
+        (f"{_HOOK}url = 'https://a.example/?b'", "tieline.toml:4: telegram.webhook.url should be a public https URL; "),
+        (f"{_HOOK}url = 'https://a.example'\nlisten = 8443", "tieline.toml:5: telegram.webhook.listen should be an "),
+        (f"{_HOOK}url = 'https://a.example'\nlisten = 'host:1'", "tieline.toml:5: telegram.webhook.listen should be "),
+        (f"{_HOOK}url = 'https://a.example'\nsecret = 'a b'", "tieline.toml:5: telegram.webhook.secret is no secret "),
         ("token = '1:a'\noperater = [1]", "tieline.toml:3: unknown setting telegram.operater; did you mean operators?"),
     ],
 )

@@ -57,7 +57,7 @@ NASTY: dict[str, tuple[str, str | None]] = {
         "1. one\n3. three\n7. seven\n\n4) four\n4) four again",
         "1. one 3. three 7. seven 4) four 4) four again",
     ),
-    "tasks": ("- [ ] open\n- [x] done\n1. [ ] first\n2. second", "☐ open ☑ done ☐ first 2. second"),
+    "tasks": ("- [ ] open\n- [x] done\n1. [ ] first\n2. second", "☐ open ☑ done 1. ☐ first 2. second"),
     "code in a list": ("1. Run:\n\n   ```sh\n   ls | wc\n   ```\n\n2. Then:\n   `x`", "1. Run: ls | wc 2. Then: x"),
     "quotes": ("> one\n> > two\n> - three\n\nafter", "one two • three after"),
     "a long quote": (

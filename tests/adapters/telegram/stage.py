@@ -1,17 +1,20 @@
 """What the tests of Telegram run the adapter with: a clock whose pauses fly by, and an intake that remembers."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
 from contextlib import asynccontextmanager, nullcontext
 
 from adapters.telegram.budget import Rate, Rates
 from adapters.telegram.chat import TelegramChat
-from adapters.telegram.config import Patience, TelegramConfig
+from adapters.telegram.config import Patience, TelegramConfig, Webhook
 from adapters.telegram.sole import Claim
 from bridge.errors import Code, Refused
+from bridge.flow.overtaking import overtaken_by
 from bridge.ids import Place, PostId
 from bridge.move import Move
-from bridge.ports.chat import Happening, Heard, MenuLine, Pressed
+from bridge.ports.chat import Happening, Heard, MenuLine, Overtakes, Pressed
+from bridge.ports.clock import Clock
 from bridge.ports.files import Files
 from bridge.post import Button, Post, PostKind
 from tests.fakes.bot_api import BotApi
@@ -93,15 +96,21 @@ class RememberingIntake:
         self._store()
         return max(self.kept, default=None)
 
-    async def keep(self, source: str, updates: Sequence[tuple[int, str]]) -> None:
+    async def keep(self, source: str, updates: Sequence[tuple[int, str]]) -> Set[int]:
         self._store()
+        new = dict(updates).keys() - self.kept.keys()
         for number, raw in updates:
             self.kept.setdefault(number, raw)
         self._pulse()
+        return new
 
     async def unhandled(self, source: str) -> list[tuple[int, str]]:
         self._store()
         return [(number, raw) for number, raw in sorted(self.kept.items()) if number not in self.finished]
+
+    async def overtakes(self, heard: Heard) -> Overtakes:
+        self._store()
+        return overtaken_by(heard.text, operator=heard.person.operator) if heard.text[:1] == "/" else Overtakes.NOTHING
 
     async def hear(self, heard: Heard) -> None:
         self._store()
@@ -174,9 +183,28 @@ ROOMY = Rates(chat=Rate(1000, 1), group=Rate(1000, 1), bot=Rate(1000, 1))
 """Limits that no test reaches that is not about them."""
 
 
+PUBLIC = "https://bridge.example"
+
+
+def public(api: BotApi) -> None:
+    """From now on updates are pushed, by way of a port that is free by now."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        api.webhook.fronts[PUBLIC] = f"http://127.0.0.1:{free.getsockname()[1]}"
+
+
+def webhook_of(api: BotApi) -> Webhook | None:
+    local = api.webhook.fronts.get(PUBLIC)
+    return Webhook(f"{PUBLIC}/hook", "127.0.0.1", int(local.rpartition(":")[2]), "s3cret") if local else None
+
+
+async def connected(api: BotApi) -> None:
+    await api.until(lambda: api.updates.polling or bool(api.webhook.url))
+
+
 def chat_for(
     api: BotApi,
-    clock: FlyingClock,
+    clock: Clock,
     *,
     rates: Rates = ROOMY,
     patience: Patience = PATIENT,
@@ -186,12 +214,14 @@ def chat_for(
     files: Files | None = None,
     moves: Sequence[Move] = (),
 ) -> TelegramChat:
+    """Where the API has something that stands in for the public address of the bridge, updates are pushed."""
     config = TelegramConfig(
         token=token or api.token,
         base_url=api.base_url,
         operators=frozenset({OPERATOR}),
         users=frozenset({USER}),
         chats=chats,
+        webhook=webhook_of(api),
     )
     return TelegramChat(config, clock, Halfway(), claim=claim, rates=rates, patience=patience, files=files, moves=moves)
 

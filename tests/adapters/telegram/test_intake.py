@@ -6,23 +6,31 @@ import pytest
 
 from adapters.telegram.chat import TelegramChat
 from adapters.telegram.config import TelegramConfig
-from adapters.telegram.poller import ALLOWED_UPDATES
+from adapters.telegram.polling import ALLOWED_UPDATES
 from bridge.post import Button
 from tests.adapters.telegram.stage import (
     CAREER,
     DESK,
     DESK_PLACE,
     FORUM,
-    IMPATIENT,
     OPERATOR,
     USER,
     FlyingClock,
     RememberingIntake,
     chat_for,
+    connected,
     post,
+    public,
     running,
 )
 from tests.fakes.bot_api import BotApi, Fault
+
+
+@pytest.fixture(autouse=True, params=["polled", "pushed"])
+def pushed(request: pytest.FixtureRequest, api: BotApi) -> bool:
+    if request.param == "pushed":
+        public(api)
+    return bool(api.webhook.fronts)
 
 
 def say(api: BotApi, text: str) -> int:
@@ -61,23 +69,23 @@ async def test_an_update_is_kept_before_it_is_acknowledged(
     api: BotApi, clock: FlyingClock, intake: RememberingIntake
 ) -> None:
     async with running(chat_for(api, clock), intake):
-        await api.until(lambda: api.updates.polling)
+        await connected(api)
         intake.away = True
         say(api, "not lost")
-        await intake.until(lambda: len(clock.pauses) > 2)
+        await intake.until(lambda: len(clock.pauses) + api.webhook.refusals > 2)
         assert api.updates.acknowledged < api.updates.pending[0]["update_id"]
         intake.away = False
         await intake.hears("not lost")
 
 
 async def test_a_crash_between_keeping_and_acknowledging_is_handled_once(
-    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, pushed: bool
 ) -> None:
     say(api, "once")
     await crash(chat_for(api, clock), intake)
     assert len(intake.kept) == 1
     assert not intake.finished
-    assert len(api.updates.pending) == 1
+    assert pushed or len(api.updates.pending) == 1
 
     async with running(chat_for(api, clock), intake):
         await intake.hears("once")
@@ -133,7 +141,7 @@ async def test_a_store_that_is_away_for_a_while_delays_and_loses_nothing(
 ) -> None:
     chat = chat_for(api, clock)
     async with running(chat, intake):
-        await api.until(lambda: api.updates.polling)
+        await connected(api)
         intake.away = True
         say(api, "patience")
         await intake.until(lambda: "the disk is full" in str(chat.health()["error"]))
@@ -156,37 +164,18 @@ async def test_updates_wait_through_a_restart_of_the_api(
     api: BotApi, clock: FlyingClock, intake: RememberingIntake
 ) -> None:
     async with running(chat_for(api, clock), intake):
-        await api.until(lambda: api.updates.polling)
+        await connected(api)
         await api.down()
         say(api, "meanwhile")
         await api.up()
         await intake.hears("meanwhile")
 
 
-@pytest.mark.parametrize("fault", [Fault.ERROR_500, Fault.CUT_BEFORE, Fault.CUT_AFTER])
-async def test_a_failed_poll_is_repeated(
-    api: BotApi, clock: FlyingClock, intake: RememberingIntake, fault: Fault
-) -> None:
-    api.fail("getUpdates", fault, times=2)
-    say(api, "in the end")
-    async with running(chat_for(api, clock), intake):
-        await intake.hears("in the end")
-
-
-async def test_a_connection_that_went_dead_is_given_up(
-    api: BotApi, clock: FlyingClock, intake: RememberingIntake
-) -> None:
-    api.fail("getUpdates", Fault.SILENT_AFTER)
-    say(api, "through another one")
-    async with running(chat_for(api, clock, patience=IMPATIENT), intake):
-        await intake.hears("through another one")
-
-
 async def test_every_kind_of_update_that_is_wanted_is_named(
     api: BotApi, clock: FlyingClock, intake: RememberingIntake
 ) -> None:
     async with running(chat_for(api, clock), intake):
-        await api.until(lambda: api.updates.polling)
+        await connected(api)
     assert api.updates.allowed == list(ALLOWED_UPDATES)
 
 
@@ -194,7 +183,7 @@ async def test_a_press_is_answered_with_what_it_did(api: BotApi, clock: FlyingCl
     chat = chat_for(api, clock)
     intake.answer = "Approved. " * 50
     async with running(chat, intake):
-        await api.until(lambda: api.updates.polling)
+        await connected(api)
         await chat.deliver(post("Allow it?", buttons=(Button("Approve", "approve:1"),)))
         callback = api.press(await api.seen(lambda sent: sent.text == "Allow it?"), "approve:1", OPERATOR)
         assert await api.answered(callback) == intake.answer[:200]
@@ -206,7 +195,7 @@ async def test_an_answer_that_hangs_holds_up_no_update(
 ) -> None:
     chat = chat_for(api, clock)
     async with running(chat, intake):
-        await api.until(lambda: api.updates.polling)
+        await connected(api)
         await chat.deliver(post("Allow it?", buttons=(Button("Approve", "approve:1"),)))
         api.fail("answerCallbackQuery", Fault.SILENT_AFTER)
         api.press(await api.seen(lambda sent: sent.text == "Allow it?"), "approve:1", OPERATOR)
@@ -220,7 +209,7 @@ async def test_what_takes_long_at_one_place_holds_up_no_other_and_keeps_its_orde
 ) -> None:
     intake.slow[DESK_PLACE] = over = asyncio.Event()
     async with running(chat_for(api, clock), intake) as chat:
-        await api.until(lambda: api.updates.polling)
+        await connected(api)
         await chat.deliver(post(buttons=(Button("Stop", "stop:1"),)))
         say(api, "/stop")
         say(api, "and now this")

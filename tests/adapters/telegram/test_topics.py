@@ -70,6 +70,11 @@ async def test_forums_are_the_allowed_chats_that_have_topics(
     async with running(chat, intake):
         await api.until(lambda: api.updates.polling)
         assert await chat.forums() == [PLAIN]
+        api.migrate(GROUP, SUPER, topics={7: "Else"})
+        with pytest.raises(Moved):
+            await chat.deliver(post(place=GROUP_PLACE))
+        assert await chat.forums() == [SUPER_PLACE, PLAIN]
+        api.remove_bot(SUPER)
         api.switch_topics(FORUM, on=False)
         assert await chat.forums() == []
 
@@ -191,6 +196,9 @@ async def test_a_migrated_group_has_moved_and_is_allowed_under_its_new_id(
         with pytest.raises(Moved) as moved:
             await chat.deliver(post(place=GROUP_PLACE))
         assert moved.value.new == SUPER_PLACE
+        with pytest.raises(Moved) as moved:
+            await chat.deliver(post(place=Place(f"telegram:{GROUP}/7")))
+        assert moved.value.new == Place(f"telegram:{SUPER}/7")
         assert chat.attended(SUPER_PLACE)
         await chat.deliver(post(place=SUPER_PLACE))
         api.say("hello", user=USER, chat=SUPER)

@@ -1,11 +1,13 @@
 """A terminal shows each thing once, and which topic it belongs to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
+
+import pytest
 
 from adapters.terminal.chat import TerminalChat
 from bridge.ids import Place, PostId
-from bridge.ports.chat import Happening, Heard, Pressed
+from bridge.ports.chat import Happening, Heard, NotDelivered, Overtakes, Pressed
 from bridge.post import Button, Post, PostKind
 from tests.fakes.clock import ManualClock
 
@@ -22,8 +24,11 @@ class Intake:
     async def last(self, source: str) -> int | None:
         return None
 
-    async def keep(self, source: str, updates: Sequence[tuple[int, str]]) -> None:
-        pass
+    async def keep(self, source: str, updates: Sequence[tuple[int, str]]) -> Set[int]:
+        return set()
+
+    async def overtakes(self, heard: Heard) -> Overtakes:
+        return Overtakes.NOTHING
 
     async def unhandled(self, source: str) -> list[tuple[int, str]]:
         return []
@@ -117,3 +122,18 @@ async def test_a_button_is_pressed_by_the_beginning_of_its_label() -> None:
     assert lines[-1].endswith("│ 24 more messages.")
     await chat.deliver(post("It goes on", receipt="1"))
     assert not await chat.press(intake, "desk", "go on")
+
+
+async def test_a_terminal_has_no_topics_to_make() -> None:
+    chat = TerminalChat(ManualClock(), lambda line: None)
+    assert await chat.forums() == ()
+    assert chat.topic_link(Place("cli:desk")) is None
+    for refused in (
+        chat.open_topic(Place("cli:desk"), "Taxes"),
+        chat.rename_topic(Place("cli:desk"), "Taxes"),
+        chat.close_topic(Place("cli:desk")),
+        chat.reopen_topic(Place("cli:desk")),
+        chat.delete_topic(Place("cli:desk")),
+    ):
+        with pytest.raises(NotDelivered, match="this chat has no topics"):
+            await refused

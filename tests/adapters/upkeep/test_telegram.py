@@ -10,11 +10,14 @@ import pytest
 
 from adapters.settings.load import load
 from adapters.sole_poller import sole_poller
+from adapters.telegram.asking import Asking
 from adapters.telegram.config import TelegramConfig
 from adapters.upkeep import telegram as looked
+from adapters.upkeep import updates as polled
 from adapters.upkeep.finding import Finding, Level
 from adapters.upkeep.telegram import telegram
-from tests.fakes.bot_api import BotApi
+from adapters.upkeep.updates import updates
+from tests.fakes.bot_api import BotApi, Fault
 
 ADA, BEN, OFFICE = 111, 222, -1001
 
@@ -33,7 +36,7 @@ async def api() -> AsyncIterator[BotApi]:
 
 @pytest.fixture
 def look(api: BotApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Look:
-    monkeypatch.setattr(looked, "_POLL_S", 1)
+    monkeypatch.setattr(polled, "_POLL_S", 1)
 
     async def run(
         *,
@@ -107,6 +110,13 @@ async def test_offline_it_says_so_and_goes_on(look: Look, api: BotApi) -> None:
     assert "not looked at" in one.remedy
 
 
+async def test_it_does_not_wait_for_ever(look: Look, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looked, "_IN_ALL_S", 0.5)
+    api.fail("getMe", Fault.SILENT_AFTER)
+    one = wrong(await look())
+    assert "it was not done within" in one.text
+
+
 async def test_no_operators(look: Look) -> None:
     one = wrong(await look(people=f"users = [{BEN}]"))
     assert "no operators" in one.text
@@ -119,6 +129,27 @@ async def test_a_webhook(look: Look, api: BotApi) -> None:
     assert one.level is Level.FAIL
     assert "https://elsewhere.example" in one.text
     assert "secret" not in one.text
+
+
+OURS, OTHER = "https://ours.example/secret", "https://other.example/secret"
+
+
+@pytest.mark.parametrize(
+    ("url", "runs", "level", "told"),
+    [
+        (OURS, True, Level.OK, "pushes to https://ours.example"),
+        (OTHER, True, Level.FAIL, "goes to https://other.example, another webhook"),
+        ("", True, Level.FAIL, "the webhook is not set"),
+        ("", False, Level.OK, "is set once the bridge starts"),
+    ],
+)
+async def test_a_webhook_that_is_configured(url: str, runs: bool, level: Level, told: str, api: BotApi) -> None:
+    api.webhook.url = url
+    config = TelegramConfig(api.token, api.base_url)
+    async with Asking(config) as asking:
+        (one,) = [each async for each in updates(asking, config, {}, webhook=OURS, runs=runs)]
+    assert (one.level, told in one.text, "secret" in one.text) == (level, True, False)
+    assert api.calls("getUpdates") == []
 
 
 async def test_another_poller(look: Look, api: BotApi) -> None:

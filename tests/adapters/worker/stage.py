@@ -94,6 +94,9 @@ class Company:
     def knows(self, agent: str) -> bool:
         return True
 
+    def names(self) -> Sequence[str]:
+        return ()
+
     def embeds(self, agent: str) -> bool:
         return False
 

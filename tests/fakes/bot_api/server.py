@@ -26,6 +26,7 @@ class Fault(Enum):
     CUT_AFTER = "it was done, and the connection is reset before the answer"
     SILENT_AFTER = "it was done, and no answer ever comes"
     LOST_AFTER = "it was done, no answer comes, and a while later the connection is reset"
+    SLOW_AFTER = "it was done, and the answer takes a second"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,8 @@ class Server:
             return _cut(request)
         if fault is Fault.SILENT_AFTER:
             await asyncio.Event().wait()
+        if fault is Fault.SLOW_AFTER:
+            await asyncio.sleep(1)
         return web.json_response({"ok": True, "result": result})
 
     def _fault(self, method: str) -> Fault | None:
