@@ -101,8 +101,12 @@ def _unreached(error: Unanswered, people: TelegramSettings) -> Finding:
 
 
 async def _menu(asking: Asking, bot: str, *, runs: bool) -> AsyncIterator[Finding]:
-    if runs and not await asking.ask("getMyCommands"):
-        yield warn(_CHECK, f"{bot} shows no menu of commands", "Restart the bridge: it sets them as it starts.")
+    if runs and not await asking.ask("getMyCommands", scope={"type": "all_private_chats"}):
+        yield warn(
+            _CHECK,
+            f"{bot} shows no menu of commands",
+            "Restart the bridge: it sets it as it starts, or its log says why not.",
+        )
 
 
 @dataclass(frozen=True, slots=True)

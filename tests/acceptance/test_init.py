@@ -341,7 +341,7 @@ async def test_agents_that_are_installed_are_offered_and_tried(init: Init, api: 
     await seat.shows("1  claude-code", "2  codex", "3  a script")
     await seat.answers("Number [1]", "9")
     await seat.shows("from 1 to 3")
-    seat.type("")
+    await seat.answers("Number [1]", "")
     await seat.shows("claude-code is ready", "“Career”")
     await seat.answers("Number [2]", "")
     await seat.shows("codex does not start", "codex login")

@@ -37,7 +37,7 @@ async def test_the_doctor_asks_telegram_beside_a_bridge_that_polls(home: Home, a
     home.worker("garden")
     home.telegram(api, chats=[-1001])
     await home.up()
-    await api.until(lambda: api.updates.polling, timeout=30)
+    await api.until(lambda: api.updates.polling and bool(api.menu(111, 222)), timeout=30)
     api.say("/bind garden", user=111, chat=-1001, thread=43)
     await api.seen(lambda sent: "is bound to" in sent.text, timeout=30)
     api.delete_topic(-1001, 43)

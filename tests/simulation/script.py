@@ -71,7 +71,7 @@ class Script:
         if self._world.suffers(Misfortune.KILLS) and self._chance.random() < 0.03:
             self._process.lose_worker()  # which may not have heard of the tool
         await self._think()
-        self._process.tell(ToolEnded(name, ok=True))
+        self._process.tell(ToolEnded(name, ok=True, title=name))
 
     async def _say(self) -> None:
         self._process.tell(Text("thinking aloud"))

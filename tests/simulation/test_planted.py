@@ -95,7 +95,7 @@ def test_a_lane_that_ends_without_its_last_look_is_found(monkeypatch: pytest.Mon
             pass
 
     monkeypatch.setattr(dispatch, "_Lane", Forgetful)
-    assert broken(found(latency_s=0.2)) == "prompt"
+    assert broken(found(latency_s=0.2, first=30)) == "prompt"
 
 
 def test_a_reply_to_the_wrong_session_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
