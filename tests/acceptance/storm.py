@@ -28,8 +28,8 @@ from tests.fakes.runtime import FakeAgent, FakeRuntime
 
 OPERATOR = 111
 PATIENCE_S = 150
-TURN_S = 30
-_UNHANDLED = "SELECT count(*) FROM updates WHERE handled_at IS NULL"
+PROGRESS_S = 10
+TURN_S = {Busy.QUEUE: 8, Busy.COLLECT: 45}
 _PARKED = re.compile(r"Run it again\?\n“(\S+) (\d+)”")
 
 
@@ -93,6 +93,7 @@ class Storm:
     runtime: Agents = field(default_factory=Agents)
     _bridge: asyncio.Task[None] | None = None
     _lives: int = 0
+    _busy: dict[str, Busy] = field(default_factory=dict)
 
     def say(self, topic: Topic) -> None:
         self.said[topic.handle] += 1
@@ -133,9 +134,17 @@ class Storm:
     async def heard(self) -> None:
         """Waits until the bridge is through with all that was said. It tells nobody, so that its store is asked."""
         async with asyncio.timeout(PATIENCE_S):
-            with closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True)) as store:
-                while self.api.updates.pending or store.execute(_UNHANDLED).fetchone() != (0,):  # noqa: ASYNC110
-                    await asyncio.sleep(0.05)
+            while self.api.updates.pending or self._updates("handled_at IS NULL"):  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+
+    def set_aside(self) -> int:
+        """How many updates could not be read."""
+        return self._updates("error IS NOT NULL")
+
+    def _updates(self, which: str) -> int:
+        with closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True)) as store:
+            (count,) = store.execute(f"SELECT count(*) FROM updates WHERE {which}").fetchone()
+        return int(count)
 
     async def _live(self, up: asyncio.Event) -> None:
         store = await open_store(self.path)
@@ -165,7 +174,7 @@ class Storm:
             chats={chat.scheme: chat},
             clock=self.clock,
             randomness=randomness,
-            limits=Limits(lease_s=900, stop_grace_s=1),
+            limits=Limits(lease_s=900, stop_grace_s=1, progress_every_s=PROGRESS_S),
             tools={},
             health=chat.health,
         )
@@ -177,6 +186,7 @@ class Storm:
 
     def _declared(self, topic: Topic) -> Declared:
         self.runtime.behaviours[topic.session] = self._answer
+        self._busy[topic.session] = topic.busy
         return Declared(
             topic.session,
             topic.handle.title(),
@@ -187,7 +197,7 @@ class Storm:
         )
 
     async def _answer(self, agent: FakeAgent, prompt: Prompt) -> str:
-        await self.clock.sleep(TURN_S)
+        await self.clock.sleep(TURN_S[self._busy[agent.session]])
         asked = [line.split() for line in (prompt.words or "").split("\n") if line]
         return _answer(asked[0][0], [int(number) for _, number in asked])
 
