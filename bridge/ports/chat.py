@@ -88,6 +88,10 @@ class Gone(NotDelivered):
     """The place is no more, for its topic was deleted."""
 
 
+class TooLong(NotDelivered):
+    """The chat takes less at once than it was thought to. The same text may fit into a document."""
+
+
 class Later(NotDelivered):
     """The chat takes nothing of that urgency at that place before `until`. It was not even tried: that costs the post
     nothing, and needs no storing, since the chat knows it after a restart too."""
