@@ -30,7 +30,10 @@ from bridge.ports.clock import Clock
 
 _LOG = logging.getLogger(__name__)
 
-_OUTRANKED = "a stop of everything came before it was handled"
+_OUTRANKED = "a stop came before it was handled"
+_HEARING_S = 0.5
+"""How long a stop waits for what is just being heard, to come after it. It may be heard in vain: a store that is away
+takes neither."""
 _Read = Batch | Tapped | Happening | Exception | None
 
 
@@ -67,6 +70,7 @@ class Handling:
         self._stuck: set[int] = set()
         self._waiting: defaultdict[Place, set[Batch]] = defaultdict(set)
         self._outranked: set[Batch] = set()
+        self._hearing: dict[Batch, asyncio.Future[None]] = {}
 
     @property
     def stuck(self) -> bool:
@@ -121,14 +125,14 @@ class Handling:
     async def _line_up(self, batch: Batch, said: Said) -> None:
         place, overtakes = said.heard.place, await self._overtaken_by(said)
         if overtakes is Overtakes.NOTHING:
-            if not said.commands:
+            if not (said.commands or said.edited):
                 self._waiting[place].add(batch)
             self._lanes.add(place, partial(self._handle, batch.numbers, batch))
             return
-        outranks = frozenset(self._waiting.get(place, ())) if overtakes is Overtakes.STOP_ALL else frozenset()
+        stops = overtakes is Overtakes.STOP
+        outranks = frozenset(self._waiting.get(place, ())) if stops else frozenset()
         self._outranked |= outranks
-        act = partial(self._handle, batch.numbers, batch, outranks)
-        self._lanes.overtake(place, act, waited_for=overtakes is not Overtakes.WHAT_WAITS)
+        self._lanes.overtake(place, partial(self._handle, batch.numbers, batch, outranks), waited_for=stops)
 
     async def _overtaken_by(self, said: Said) -> Overtakes:
         if said.edited or said.media:
@@ -141,12 +145,12 @@ class Handling:
     async def _handle(self, numbers: Sequence[int], read: _Read, outranks: frozenset[Batch] = frozenset()) -> None:
         """While the store is away it is tried again: nothing of its place may overtake it. A stop is done once what it
         `outranks` is, so that after a restart it comes before that again."""
-        if isinstance(read, Batch):
-            self._begun(read)
+        if hearing := [self._hearing[batch] for batch in outranks if batch in self._hearing]:
+            await asyncio.wait(hearing, timeout=_HEARING_S)
         for attempt in itertools.count(1):
             try:
                 error = await self._act(numbers[0], read)
-                await self._done([number for batch in outranks for number in batch.numbers], _OUTRANKED)
+                await asyncio.gather(*map(self._drop, outranks & self._outranked - self._hearing.keys()))
                 # The first one last: where a crash parts them, what is left is known by its key.
                 await self._done(numbers[1:], error)
                 await self._done(numbers[:1], error)
@@ -163,8 +167,13 @@ class Handling:
         self._open.difference_update(numbers)
         if isinstance(read, Batch):
             self._outranked.discard(read)
+            self._over(read)
 
-    def _begun(self, batch: Batch) -> None:
+    async def _drop(self, batch: Batch) -> None:
+        await self._intake.outrank(batch.parts[0].heard)
+        await self._done(batch.numbers, _OUTRANKED)
+
+    def _over(self, batch: Batch) -> None:
         place = batch.parts[0].heard.place
         waiting = self._waiting.get(place)
         if waiting is not None:
@@ -199,18 +208,27 @@ class Handling:
     async def _hear(self, batch: Batch) -> str | None:
         parts = await self._gathering.taken(batch)
         if batch in self._outranked:
-            return _OUTRANKED
+            return await self._not_heard(parts[0])
         if (shifted := self._shifts.of(parts[0].heard.place)) is not None:
             await self._intake.happened(shifted)
         wanted = any(part.media for part in parts) and await self._intake.bound(parts[0].heard.place)
         heard = joined([await self._fetching.heard(part) if wanted else part.heard for part in parts])
         if batch in self._outranked:
-            return _OUTRANKED
+            return await self._not_heard(parts[0])
         if parts[0].edited:
             await self._intake.edit(heard)
-        else:
+            return None
+        self._hearing[batch] = asyncio.get_running_loop().create_future()
+        try:
             await self._intake.hear(heard)
+            self._outranked.discard(batch)
+        finally:
+            self._hearing.pop(batch).set_result(None)
         return None
+
+    async def _not_heard(self, said: Said) -> str:
+        await self._intake.outrank(said.heard)
+        return _OUTRANKED
 
     async def _press(self, tapped: Tapped) -> None:
         place = tapped.place or await self._intake.sent(SCHEME, tapped.receipt) or Spot(tapped.chat).place

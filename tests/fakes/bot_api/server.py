@@ -22,6 +22,7 @@ class Fault(Enum):
     """What goes wrong with one request."""
 
     ERROR_500 = "answered 500; nothing was done"
+    TOO_LARGE = "answered 413; nothing was done"
     CUT_BEFORE = "the connection is reset; nothing was done"
     CUT_AFTER = "it was done, and the connection is reset before the answer"
     SILENT_AFTER = "it was done, and no answer ever comes"
@@ -101,6 +102,8 @@ class Server:
         fault = self._fault(method.__api_method__)
         if fault is Fault.ERROR_500:
             return _refusal(ApiError(500, "Internal Server Error"))
+        if fault is Fault.TOO_LARGE:
+            return _refusal(ApiError(413, "Request Entity Too Large"))
         if fault is Fault.CUT_BEFORE:
             return _cut(request)
         shown = len(self._world.history)
