@@ -116,6 +116,7 @@ class Handling:
             read = unreadable
         if isinstance(read, Migrated):
             self._migrate(*chats_of(read.old, read.new))  # What follows may be in the new chat.
+            self._lanes.join(read.old, read.new)
         if not isinstance(read, Said):
             self._lanes.add(_lane(read, number), partial(self._handle, [number], read))
         elif (batch := self._gathering.add(number, read)) is not None:

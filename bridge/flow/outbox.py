@@ -56,10 +56,10 @@ class Outbox:
                     hinted.clear()
                     # A delivery that ends while the store is being read is in that picture still: not sent twice.
                     busy = frozenset(self._busy)
-                    pending = await self._pending(chat.scheme)
+                    foremost = await self._foremost(chat.scheme)
                     now = self._ledger.clock.now()
-                    rests.keep(pending)
-                    for post in sorted(heads(pending, now), key=self._turn_of):
+                    rests.keep(foremost)
+                    for post in sorted(heads(foremost, now), key=self._turn_of):
                         if post.place not in busy and not post.waits(now) and not rests.waits(post, now):
                             self._busy.add(post.place)
                             places.create_task(self._next(chat, post))
@@ -78,9 +78,9 @@ class Outbox:
             for each in waits:
                 each.cancel()
 
-    async def _pending(self, scheme: str) -> list[Post]:
+    async def _foremost(self, scheme: str) -> list[Post]:
         """Those that have to wait as well: they hold back what is behind them at their place."""
-        return await self._ledger.surely(lambda work: work.store.pending_posts(scheme))
+        return await self._ledger.surely(lambda work: work.store.foremost_posts(scheme))
 
     def _turn_of(self, post: Post) -> tuple[Urgency, int]:
         """Of places with the same urgency the one goes first that has shown nothing for longest."""

@@ -52,7 +52,8 @@ async def test_and_denied(word: str) -> None:
         await on.say("career", word, to=post)
         await on.quiet()
         assert (await on.message(sent.message_id)).outcome is Outcome.REFUSED
-        assert "denied by" in on.chat.posts[post.key].text
+        assert on.chat.posts[post.key].text.count("denied by") == 1
+        assert on.chat.posts[post.key].text.count(" by ") == 1
 
 
 async def test_a_word_of_a_member_who_is_no_operator_decides_nothing() -> None:

@@ -14,6 +14,7 @@ from tests.fakes.bot_api.methods import Methods
 from tests.fakes.bot_api.traffic import SENDS, Traffic
 from tests.fakes.bot_api.world import ApiError, Sent, World
 
+_LOST_S = 0.25
 _ROOM_FOR_UPLOADS = 64 * 1024 * 1024
 
 
@@ -25,6 +26,7 @@ class Fault(Enum):
     CUT_BEFORE = "the connection is reset; nothing was done"
     CUT_AFTER = "it was done, and the connection is reset before the answer"
     SILENT_AFTER = "it was done, and no answer ever comes"
+    LOST_AFTER = "it was done, no answer comes, and a while later the connection is reset"
     SLOW_AFTER = "it was done, and the answer takes a second"
 
 
@@ -114,9 +116,11 @@ class Server:
             return _refusal(ApiError(500, str(drift)))
         finally:
             self._world.pulse()
-        if fault in (Fault.CUT_AFTER, Fault.SILENT_AFTER):
+        if fault in (Fault.CUT_AFTER, Fault.SILENT_AFTER, Fault.LOST_AFTER):
             self.unconfirmed.extend(self._world.history[shown:])
-        if fault is Fault.CUT_AFTER:
+        if fault is Fault.LOST_AFTER:
+            await asyncio.sleep(_LOST_S)
+        if fault in (Fault.CUT_AFTER, Fault.LOST_AFTER):
             return _cut(request)
         if fault is Fault.SILENT_AFTER:
             await asyncio.Event().wait()
@@ -134,6 +138,7 @@ class Server:
             Fault.CUT_BEFORE: weather.cut_before,
             Fault.CUT_AFTER: weather.cut_after,
             Fault.SILENT_AFTER: weather.silent,
+            Fault.LOST_AFTER: weather.lost,
         }
         return next((fault for fault, chance in chances.items() if self._traffic.falls(chance)), None)
 
