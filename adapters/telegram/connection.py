@@ -77,6 +77,7 @@ class Connection:
                 health,
                 tasks,
                 migrate=self._migrate,
+                takes_files=[name for name, line in commands.items() if line.files],
             )
 
         await Poller(

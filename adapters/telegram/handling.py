@@ -9,7 +9,8 @@ import itertools
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence, Set
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -53,8 +54,11 @@ class Handling:
         tasks: asyncio.TaskGroup,
         *,
         migrate: Callable[[int, int], None],
+        takes_files: Collection[str] = (),
     ) -> None:
-        """`migrate` is told of a chat that has become another one, before anything of that is read."""
+        """`migrate` is told of a chat that has become another one, before anything of that is read. `takes_files` are
+        the commands that do."""
+        self._takes_files = takes_files
         self._migrate = migrate
         self._fetching = fetching
         self._gathering = gathering
@@ -211,7 +215,9 @@ class Handling:
             return await self._not_heard(parts[0])
         if (shifted := self._shifts.of(parts[0].heard.place)) is not None:
             await self._intake.happened(shifted)
-        wanted = any(part.media for part in parts) and await self._intake.bound(parts[0].heard.place)
+        parts = [part if self._looks_back(part) else replace(part, replied=None) for part in parts]
+        along = any(part.media or part.replied for part in parts)
+        wanted = along and await self._intake.bound(parts[0].heard.place)
         heard = joined([await self._fetching.heard(part) if wanted else part.heard for part in parts])
         if batch in self._outranked:
             return await self._not_heard(parts[0])
@@ -225,6 +231,10 @@ class Handling:
         finally:
             self._hearing.pop(batch).set_result(None)
         return None
+
+    def _looks_back(self, said: Said) -> bool:
+        """Whether the file that it replies to is of any use for it."""
+        return not said.commands or said.heard.text.split(maxsplit=1)[0].lstrip("/").lower() in self._takes_files
 
     async def _not_heard(self, said: Said) -> str:
         await self._intake.outrank(said.heard)

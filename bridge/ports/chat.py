@@ -58,10 +58,11 @@ class Pressed:
 
 @dataclass(frozen=True, slots=True)
 class MenuLine:
-    """What a command does, as the menu of a chat says it."""
+    """What a command does, as the menu of a chat says it, and whether it takes files along."""
 
     help: str
     operators_only: bool = False
+    files: bool = False
 
 
 class Overtakes(Enum):

@@ -29,7 +29,7 @@ IMPATIENT = Patience(answer_s=1, poll_s=5)
 """For what never answers: no test has to wait longer than that."""
 
 
-MENU = {"ask": MenuLine("Ask a session"), "stop": MenuLine("Stop the turn", operators_only=True)}
+MENU = {"ask": MenuLine("Ask a session", files=True), "stop": MenuLine("Stop the turn", operators_only=True)}
 
 
 class Halfway:

@@ -248,6 +248,16 @@ async def test_what_is_too_long_or_empty_is_refused_for_good(
     assert "".join(sent.text for sent in api.sent(FORUM, DESK)) == "😀" * 5000
 
 
+async def test_what_answers_a_message_that_is_gone_is_sent_all_the_same(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        await chat.deliver(post("answer", reply_to=f"{FORUM}/9999"))
+    (sent,) = api.sent(FORUM, DESK)
+    assert (sent.text, sent.reply_to) == ("answer", None)
+
+
 async def test_of_a_document_the_buttons_change(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
     async with running(chat_for(api, clock), intake) as chat:
         await api.until(lambda: api.updates.polling)
