@@ -91,7 +91,7 @@ async def test_what_is_said_without_words_is_put_into_words(
     more: dict[str, object],
     words: str,
 ) -> None:
-    api.say(None, more=more, chat=FORUM, thread=DESK, user=USER)  # type: ignore[arg-type]
+    api.say(None, more=more, chat=FORUM, thread=DESK, user=USER)
     assert (await heard(api, clock, intake, files)).text == words
 
 
@@ -213,7 +213,7 @@ async def test_a_file_that_is_replied_to_comes_along_where_it_is_of_use(
 async def test_what_was_sent_before_and_is_replied_to_is_not_fetched_again(
     api: BotApi, clock: FlyingClock, intake: RememberingIntake, files: HomeFiles
 ) -> None:
-    first = api.photo(b"12", **HERE)
+    first = api.photo(b"12", chat=FORUM, thread=DESK, user=USER)
     await heard(api, clock, intake, files)
     api.say("and this?", reply_to=first, chat=FORUM, thread=DESK, user=USER)
     said = await heard(api, clock, intake, files, 2)
