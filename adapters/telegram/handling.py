@@ -100,8 +100,8 @@ class Handling:
         return left
 
     async def _assign(self, number: int, raw: str) -> None:
-        """To the lane of its place; a press waits for nothing. What is said in a chat that is another one now comes
-        after the word that it is."""
+        """To the lane of its place; a press waits only for earlier ones by that person under the same post. What is
+        said in a chat that is another one now comes after the word that it is."""
         if number in self._open:
             return
         self._open.add(number)
@@ -223,5 +223,7 @@ def _lane(read: _Read | Said, number: int) -> Hashable:
             return read.place
         case Migrated():
             return read.new
+        case Tapped():
+            return read.person.id, read.receipt
         case _:
             return number
