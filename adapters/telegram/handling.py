@@ -202,7 +202,7 @@ class Handling:
         if (shifted := self._shifts.of(parts[0].heard.place)) is not None:
             await self._intake.happened(shifted)
         wanted = any(part.media for part in parts) and await self._intake.bound(parts[0].heard.place)
-        heard = joined([await self._fetching.heard(part) if wanted else part.heard for part in parts])
+        heard = joined(await self._fetching.heard(parts) if wanted else [part.heard for part in parts])
         if batch in self._outranked:
             return _OUTRANKED
         if parts[0].edited:
