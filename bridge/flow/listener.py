@@ -1,5 +1,6 @@
 """What a running agent tells of its turn: stored, traced, shown while it works, and asked (DESIGN §5)."""
 
+from collections.abc import Set
 from dataclasses import replace
 
 from bridge.flow.ledger import Ledger
@@ -7,11 +8,12 @@ from bridge.flow.progress import Progress
 from bridge.flow.questions import Questions
 from bridge.flow.unheard import Unheard
 from bridge.flow.work import Work
+from bridge.ids import MessageId
 from bridge.message import State
 from bridge.ports.runtime import Compressed, Event, ToolBegun, ToolEnded
 from bridge.question import Answer, Question
 from bridge.results import bounded_event
-from bridge.trace import StepKind
+from bridge.trace import Step, StepKind
 from bridge.turn import Turn
 
 TRACED = 1_000
@@ -61,7 +63,7 @@ class TurnListener:
             heard = max(current.heard, number)
             work.put(replace(current, heard=heard, tools_begun=current.tools_begun or begins))
         if _read_in_vain(event):
-            await self._unread(work)
+            await self._unread(work, current)
         ok = event.ok if isinstance(event, ToolEnded) else None
         name = event.name or self._names.get(event.id, event.id)
         for ident in current.inputs:
@@ -75,12 +77,12 @@ class TurnListener:
                     ok=ok,
                 )
 
-    async def _unread(self, work: Work) -> None:
-        """What such a call was to give has not been seen, whatever is stored of it. That holds for later bridges too,
-        and so it is stored itself."""
-        for ident in self._unheard.shown_again(self._turn.id):
+    async def _unread(self, work: Work, turn: Turn) -> None:
+        """What such a call was to give has not been seen, whatever is stored of it, unless an earlier one had given it.
+        That holds for later bridges too, and so it is stored itself."""
+        for ident in self._unheard.shown_again(turn.id) - await _seen(work, turn):
             message = await work.message(ident)
-            if message is not None and message.state is State.LEASED and message.turn == self._turn.id:
+            if message is not None and message.state is State.LEASED and message.turn == turn.id:
                 work.put(replace(message, read_at=None))
 
     async def _compressed(self, work: Work, event: Compressed, number: int) -> None:
@@ -97,3 +99,19 @@ class TurnListener:
 
 def _read_in_vain(event: ToolBegun | ToolEnded) -> bool:
     return isinstance(event, ToolEnded) and not event.ok and event.name.endswith(_READS)
+
+
+async def _seen(work: Work, turn: Turn) -> Set[MessageId]:
+    """What the first call gave, where one has ended well by the word of the agent: inputs come before other mail."""
+    read_at: dict[MessageId, float] = {}
+    well = False
+    for ident in turn.inputs:
+        steps = [one for one in await work.store.steps(ident) if one.message == ident and one.at >= turn.started_at]
+        well = well or any(one.step is StepKind.TOOL and _read_well(one) for one in steps)
+        if reads := [one.at for one in steps if one.step is StepKind.READ]:
+            read_at[ident] = min(reads)
+    return {ident for ident, at in read_at.items() if well and at == min(read_at.values())}
+
+
+def _read_well(step: Step) -> bool:
+    return bool(step.detail.get("ok")) and str(step.detail.get("name")).endswith(_READS)

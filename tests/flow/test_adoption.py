@@ -331,6 +331,25 @@ async def test_what_it_had_read_before_that_call_stays_read() -> None:
         assert [(one.unread, one.outcome) for one in (read, unread)] == [(0, Outcome.ACKED), (1, None)]
 
 
+@pytest.mark.parametrize("well", [False, True])
+async def test_what_an_earlier_call_gave_stays_read_whatever_a_later_one_fails_to_give(well: bool) -> None:
+    """It has begun to act on it, so that it must not be run again; the second call had nothing new to give."""
+    desk = Desk()
+    async with desk.bridge() as on:
+        sent = await on.send("career", "look it up")
+        await on.quiet()
+        desk.worker.tell(ToolEnded("0", ok=well, name=READ.name))
+        await on.quiet()
+    desk.worker.tell(ToolBegun("2", READ.name, reading=True))
+    desk.worker.tell(ToolEnded("2", ok=False, name=READ.name))
+    async with desk.bridge() as on:
+        desk.gate.set()
+        await on.quiet()
+        again = [] if well else [wording.MAIL_NOTICE_AGAIN]
+        assert [prompt.notice for _, prompt in desk.runtime.prompts][1:] == again
+        assert (await on.message(sent.message_id)).outcome is Outcome.ACKED
+
+
 async def test_an_answer_to_a_wait_that_was_cut_off_is_shown_by_the_next_turn() -> None:
     """Whether it had come to the agent nobody knows; a second look does less harm than none."""
     desk = Desk()
