@@ -26,13 +26,16 @@ _LOG = logging.getLogger(__name__)
 MOST_DOWN = 20 * 1024 * 1024
 """In bytes. Telegram itself gives bots no larger files; a Bot API server of one's own gives all."""
 _PATIENCE_S = 90.0
+MOST_REPLIED = 5 * 1024 * 1024
+"""Of a file that is only replied to: nobody has just sent it, and waits for it as long."""
+_PATIENCE_REPLIED_S = 10.0
 
 
 @dataclass(slots=True)
 class _Patience:
     """How much longer somebody waits for what was sent. It passes by what is waited, not by the time of day."""
 
-    left_s: float = _PATIENCE_S
+    left_s: float
 
 
 class Fetching:
@@ -46,14 +49,16 @@ class Fetching:
     async def heard(self, parts: Sequence[Said]) -> list[Heard]:
         """With their files at hand; and of those that cannot be had why. All of them together are waited for no longer
         than one."""
-        patience = _Patience()
-        return [await self._heard(part, patience) for part in parts]
+        sent, replied = _Patience(_PATIENCE_S), _Patience(_PATIENCE_REPLIED_S)
+        return [await self._heard(part, sent, replied) for part in parts]
 
-    async def _heard(self, said: Said, patience: _Patience) -> Heard:
+    async def _heard(self, said: Said, sent: _Patience, replied: _Patience) -> Heard:
         heard = said.heard
-        for media in said.media:
+        for media in (*said.media, *([said.replied] if said.replied is not None else [])):
             try:
-                stored = await self._stored(media, _key(said, media), patience)
+                if media is said.replied and media.size > MOST_REPLIED:
+                    raise _NotHad("you only reply to it, and it is large. Send or forward it, if it is to be read.")
+                stored = await self._stored(media, sent if media is not said.replied else replied)
             except _NotHad as why:
                 heard = replace(heard, missing=(*heard.missing, f"{media.name} did not come through: {why}"))
             else:
@@ -61,7 +66,9 @@ class Fetching:
                 heard = replace(heard, attachments=(*heard.attachments, file))
         return heard
 
-    async def _stored(self, media: Media, key: str, patience: _Patience) -> Stored:
+    async def _stored(self, media: Media, patience: _Patience) -> Stored:
+        """What was sent once and is replied to is there already."""
+        key = f"{media.message}_{media.unique}"
         if self._files is None:
             raise _NotHad("this bridge keeps no files.")
         try:
@@ -116,10 +123,6 @@ def _own(path: str, token: str) -> str:
 
 class _NotHad(Exception):
     """Why a file is not there, and what to do."""
-
-
-def _key(said: Said, media: Media) -> str:
-    return f"{said.heard.key}_{media.unique}"
 
 
 def _told(error: BadRequest | Forbidden, media: Media) -> str:

@@ -111,9 +111,11 @@ class BotApi(People):
         """From now on that file is one that the server has on its own disk, as `--local` makes it tell."""
         self._world.files[file] = replace(self._world.files[file], path=str(path))
 
-    def repeat(self) -> None:
-        """The updates that wait are delivered twice in one answer."""
-        self.updates.pending = [update for update in self.updates.pending for _ in range(2)]
+    def repeat(self, count: int | None = None) -> None:
+        """The updates that wait are delivered twice in one answer: all of them, or the first `count`."""
+        twice = self.updates.pending[:count]
+        rest = self.updates.pending[len(twice) :]
+        self.updates.pending = [update for update in twice for _ in range(2)] + rest
         self._world.pulse()
 
     # What the bot has done
