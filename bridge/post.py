@@ -19,6 +19,10 @@ class PostKind(StrEnum):
     """One handoff as one of its two places sees it; revised as its state changes."""
     NOTICE = "notice"
     """The bridge speaks."""
+    REPLY = "reply"
+    """The same to a person who has just said something, mostly a command, and waits for it."""
+    QUESTION = "question"
+    """Asks people something, by a form or by buttons; revised as it is decided."""
     PROGRESS = "progress"
     """What a running turn is doing; revised, and shed under pressure."""
     MARK = "mark"
@@ -48,6 +52,17 @@ class Urgency(IntEnum):
     PROGRESS = 6
     MARK = 7
     TYPING = 8
+
+
+_URGENCY = {
+    PostKind.REPLY: Urgency.REPLY,
+    PostKind.FINAL: Urgency.FINAL,
+    PostKind.QUESTION: Urgency.QUESTION,
+    PostKind.NOTICE: Urgency.NEWS,
+    PostKind.HANDOFF: Urgency.NEWS,
+    PostKind.PROGRESS: Urgency.PROGRESS,
+    PostKind.MARK: Urgency.MARK,
+}
 
 
 class PostState(StrEnum):
@@ -109,18 +124,8 @@ class Post:
 
     @property
     def urgency(self) -> Urgency:
-        if self.kind is PostKind.PROGRESS:
-            return Urgency.PROGRESS
-        if self.kind is PostKind.MARK:
-            return Urgency.MARK
-        if self.receipt is not None:
-            return Urgency.REVISION
-        if self.kind is PostKind.FINAL:
-            return Urgency.FINAL
-        if self.key.startswith("reply:"):
-            return Urgency.REPLY
-        asks = self.kind is PostKind.NOTICE and (self.buttons or self.key.startswith("question:"))
-        return Urgency.QUESTION if asks else Urgency.NEWS
+        urgency = _URGENCY[self.kind]
+        return max(urgency, Urgency.REVISION) if self.receipt is not None else urgency
 
     @property
     def part(self) -> Part:
@@ -137,7 +142,7 @@ class Post:
         moved = replace(self, place=new, reply_to=None)
         if self.kind is PostKind.PROGRESS:
             return replace(moved, receipt=None)
-        if self.kind is PostKind.NOTICE and self.buttons:
+        if self.kind in (PostKind.REPLY, PostKind.QUESTION) and self.buttons:
             return replace(moved, receipt=None, state=PostState.PENDING, error=None)
         return moved
 

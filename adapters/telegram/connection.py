@@ -44,14 +44,14 @@ class Connection:
         self._migrate = migrate
         self._clock = clock
         self._randomness = randomness
-        self._spending = spending
+        self.spending = spending
         self._wire = Wire(config, patience)
         self._bot = self._wire.bot(ChatLimiter(spending))
         failures = Failures(clock, randomness, patience)
         self.sender = Sender(self._bot, failures)
         self.marks = Marks(self._bot, failures)
         self.topics = Topics(self._bot, self.sender, clock)
-        self._fetching = Fetching(self._bot, files, clock, randomness)
+        self._fetching = Fetching(self._bot, config.token, files, clock, randomness)
         self.glimpses = Glimpses(self._bot)
         self._menus: Menus | None = None
 
@@ -77,6 +77,7 @@ class Connection:
                 health,
                 tasks,
                 migrate=self._migrate,
+                takes_files=[name for name, line in commands.items() if line.files],
             )
 
         await Poller(
@@ -93,7 +94,7 @@ class Connection:
     def _source(self) -> Source:
         webhook = self._wire.config.webhook
         if webhook is None:
-            return Polling(self._wire, self._bot, self._spending, self._clock)
+            return Polling(self._wire, self._bot, self.spending, self._clock)
         from adapters.telegram.pushed import Pushed  # noqa: PLC0415 - it loads a server
 
         return Pushed(webhook, self._bot, look_s=self._wire.patience.poll_s)

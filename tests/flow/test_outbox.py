@@ -5,7 +5,7 @@ import asyncio
 from bridge.flow import showing
 from bridge.ids import Place
 from bridge.limits import Limits
-from bridge.ports.chat import Ambiguous, Blocked, Later, NotDelivered
+from bridge.ports.chat import Ambiguous, Blocked, Later, NotDelivered, TooLong
 from bridge.ports.runtime import Prompt, Result, Text
 from bridge.post import Post, PostKind, PostState
 from tests.fakes.runtime import FakeAgent
@@ -259,7 +259,7 @@ async def test_what_a_chat_does_not_take_yet_costs_nothing_and_comes_to_the_seco
 async def test_a_reply_to_a_command_passes_all_that_waits() -> None:
     async with stage(session("career"), session("finance")) as on:
         opens_at = on.clock.now() + 60
-        on.chat.fault = lambda post: None if post.key.startswith("reply:") else Later("spent", until=opens_at)
+        on.chat.fault = lambda post: None if post.kind is PostKind.REPLY else Later("spent", until=opens_at)
         for number in range(250):
             await show(on, f"c{number}", f"c{number}", kind=PostKind.FINAL)
             await show(on, f"f{number}", f"f{number}", room("finance"))
@@ -274,7 +274,7 @@ async def test_questions_come_before_other_notices() -> None:
         await show(on, "first", "held up")
         await on.quiet()
         await show(on, "notice", "notice")
-        await show(on, "question:1", "really?")
+        await show(on, "asked", "really?", kind=PostKind.QUESTION)
         gate.set()
         await on.quiet()
         assert sent(on) == ["held up", "really?", "notice"]
@@ -322,6 +322,24 @@ async def test_what_nobody_makes_room_for_is_given_up_in_the_end() -> None:
         assert [post.key for post in await on.store.pending_posts("room")] == ["one"]
         await on.clock.advance(900)
         assert await on.store.pending_posts("room") == []
+
+
+async def test_a_final_that_is_too_long_for_its_chat_comes_as_a_document_and_anything_else_is_reported() -> None:
+    async with stage(session("career")) as on:
+        on.chat.fault = lambda post: TooLong("too long") if post.file is None and post.text == "long" else None
+        await show(on, "final", "long", kind=PostKind.FINAL)
+        await show(on, "notice", "long")
+        await on.quiet()
+        (post,) = (one for one in on.chat.deliveries if one.place == CAREER)
+        assert (post.key, post.file, post.text, post.markup) == ("final", "answer.md", "long", None)
+        on.chat.fault = lambda post: TooLong("too long") if post.place == CAREER else None
+        await show(on, "other", "long", kind=PostKind.FINAL)
+        await on.quiet()
+        assert {key: one.state for key in ("final", "notice", "other") if (one := await on.store.post(key))} == {
+            "final": PostState.SENT,
+            "notice": PostState.FAILED,
+            "other": PostState.FAILED,
+        }
 
 
 async def test_a_final_is_never_shed() -> None:

@@ -63,6 +63,18 @@ async def test_all_that_waits_goes_where_the_place_has_gone() -> None:
         assert (bound.session, bound.source) == (ident("career"), Source.FILE)
 
 
+async def test_what_is_said_while_its_place_moves_is_said_at_the_new_one() -> None:
+    async with stage(session("career")) as on:
+        on.agent("career", echo)
+        ledger = on.exchange.inbound._ledger
+        await on.exchange.inbound.happened(Migrated(OLD, NEW))
+        ledger.moves = {}  # it had been led by what this bridge knew before
+        await on.say("career", "hello")
+        await on.quiet()
+        assert [prompt.words for _, prompt in on.runtime.prompts] == ["hello"]
+        assert not any("No session is bound" in post.text for post in on.chat.posts.values())
+
+
 async def test_whichever_word_of_a_migration_comes_first_it_happens_once() -> None:
     async with stage(session("career")) as on:
         await on.exchange.inbound.happened(Migrated(OLD, NEW))
@@ -129,7 +141,7 @@ async def test_what_is_still_asked_is_shown_anew_and_the_rest_is_not_repeated() 
         await show(on, "handoff", "→ desk: do it\n· queued", kind=PostKind.HANDOFF)
         ask = (Button("Retry", "retry:1:1"),)
         await on.exchange.inbound._ledger.do(
-            lambda work: showing.show(work, "ask", OLD, PostKind.NOTICE, "Retry or discard?", buttons=ask)
+            lambda work: showing.show(work, "ask", OLD, PostKind.QUESTION, "Retry or discard?", buttons=ask)
         )
         await on.quiet()
         before = len(on.chat.deliveries)

@@ -29,7 +29,7 @@ IMPATIENT = Patience(answer_s=1, poll_s=5)
 """For what never answers: no test has to wait longer than that."""
 
 
-MENU = {"ask": MenuLine("Ask a session"), "stop": MenuLine("Stop the turn", operators_only=True)}
+MENU = {"ask": MenuLine("Ask a session", files=True), "stop": MenuLine("Stop the turn", operators_only=True)}
 
 
 class Halfway:
@@ -72,7 +72,7 @@ class RememberingIntake:
     """An intake in memory, with the guarantees of the port; what it holds outlives the chats that use it.
 
     While `away` is set, the store is away. `dies` is raised once by the next `hear`. What
-    is said at a place in `slow` takes until its event.
+    is said at a place in `slow` takes until its event, and so do presses there.
     """
 
     def __init__(self) -> None:
@@ -80,6 +80,7 @@ class RememberingIntake:
         self.finished: dict[int, str | None] = {}
         self.heard: list[Heard] = []
         self.edited: list[Heard] = []
+        self.outranked: list[Heard] = []
         self.held_up: list[Heard] = []
         self.unbound: set[Place] = set()
         self.pressed: list[Pressed] = []
@@ -125,6 +126,11 @@ class RememberingIntake:
             self.heard.append(heard)
         self._pulse()
 
+    async def outrank(self, heard: Heard) -> None:
+        self._store()
+        if heard not in self.outranked:
+            self.outranked.append(heard)
+
     async def bound(self, place: Place) -> bool:
         return place not in self.unbound
 
@@ -138,6 +144,8 @@ class RememberingIntake:
         self._store()
         self.pressed.append(pressed)
         self._pulse()
+        if pressed.place in self.slow:
+            await self.slow[pressed.place].wait()
         return self.answer
 
     async def happened(self, happening: Happening) -> None:
