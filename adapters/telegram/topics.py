@@ -32,18 +32,23 @@ class Topics:
         self._bot = bot
         self._sender = sender
         self._clock = clock
+        self._missing: set[Spot] = set()
+        """Where Telegram has said so once, and has not been asked again yet."""
 
     async def deliver(self, post: Post, spot: Spot) -> str:
         """As `bridge.ports.chat.Chat.deliver`. A closed topic is opened again where the bot may."""
         try:
-            return await self._sender.deliver(post, spot)
+            return await self._delivered(post, spot)
         except Gone as gone:
             if await self._switched_off(spot):
                 off = "topics are switched off there: switch them on again, or bind its session elsewhere"
                 raise self._blocked(off) from gone
-            if spot.chat > 0:
+            if spot.chat > 0 or spot in self._missing:
+                self._missing.discard(spot)
                 raise
-            # Topics may have been switched on just now. That one is gone is for good, so Telegram is asked twice.
+            # Topics may have been switched on just now. That one is gone is for good, so Telegram is asked twice, if
+            # not at once then where it takes the next post: else the first question would be asked again and again.
+            self._missing.add(spot)
         except TopicClosed:
             try:
                 await self.reopen(spot)
@@ -52,9 +57,17 @@ class Topics:
                     raise
                 raise self._blocked(f"the topic is closed: open it again ({refused.reason})") from refused
         try:
-            return await self._sender.deliver(post, spot)
+            return await self._delivered(post, spot)
+        except Gone:
+            self._missing.discard(spot)
+            raise
         except TopicClosed as closed:
             raise self._blocked("the topic is closed: open it again") from closed
+
+    async def _delivered(self, post: Post, spot: Spot) -> str:
+        receipt = await self._sender.deliver(post, spot)
+        self._missing.discard(spot)
+        return receipt
 
     async def is_forum(self, chat: int) -> bool:
         """Whether it has topics, as far as the bot may know. Raises `NotDelivered` where it can be told later only."""
