@@ -50,6 +50,16 @@ class Urgency(IntEnum):
     TYPING = 8
 
 
+HEARD_ELSEWHERE = "reported:"
+"""How the key of a final text begins that goes to another place as an answer."""
+_PART = "#"
+
+
+def part_key(key: str, number: int) -> str:
+    """The key of a part of what has that key, counted from 1."""
+    return key if number == 1 else f"{key}{_PART}{number}"
+
+
 class PostState(StrEnum):
     PENDING = "pending"
     SENT = "sent"
@@ -114,13 +124,23 @@ class Post:
         if self.kind is PostKind.MARK:
             return Urgency.MARK
         if self.receipt is not None:
-            return Urgency.REVISION
+            # Whoever has decided looks at the buttons until they are gone.
+            decided = self.kind is PostKind.NOTICE and not any(button.action for button in self.buttons)
+            return Urgency.REPLY if decided else Urgency.REVISION
         if self.kind is PostKind.FINAL:
             return Urgency.FINAL
         if self.key.startswith("reply:"):
             return Urgency.REPLY
         asks = self.kind is PostKind.NOTICE and (self.buttons or self.key.startswith("question:"))
         return Urgency.QUESTION if asks else Urgency.NEWS
+
+    @property
+    def silent(self) -> bool:
+        """Whether it comes without a sound: of a long answer one part makes it, and of an answer to another session
+        the post at that one's place."""
+        if self.kind is PostKind.FINAL:
+            return self.key.startswith(HEARD_ELSEWHERE) or _PART in self.key
+        return self.kind in (PostKind.PROGRESS, PostKind.HANDOFF)
 
     @property
     def part(self) -> Part:

@@ -170,7 +170,7 @@ def queued_status(position: int, *, wake: bool, busy: bool, obstacle: str | None
     return f"queued, {ordinal(position)} in line" + (f"; {obstacle}" if obstacle else "")
 
 
-HELD = "held until a person at its place approves it"
+HELD = "waits until an operator approves it"
 _ASKED_CHARS = 1_200
 
 
@@ -340,6 +340,10 @@ def limit_notice(
 
 def turn_failed(session: SessionId, detail: str, after: str) -> str:
     return f"{handle_of(session)}: the turn failed: {one_line(detail, 400).rstrip('.')}. {after}"
+
+
+def paused(who: str, reason: str, what: str) -> str:
+    return f"{who} is paused: {one_line(reason).rstrip('.')}. {what} it right, then /resume."
 
 
 def stands_in(session: SessionId, agent: str, why: str, other: str, until: str) -> str:

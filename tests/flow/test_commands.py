@@ -155,7 +155,7 @@ async def test_status_tells_of_rest_and_pause() -> None:
         ]
         await said(on, "/stop")
         assert (await said(on, "/status")).splitlines()[0] == (
-            "Desk (default/desk): idle. It is stopped: peers wait until /resume or your next message."
+            "Desk (default/desk): idle. It is stopped: other sessions wait until /resume or your next message."
         )
 
 
