@@ -175,20 +175,24 @@ _ASKED_CHARS = 1_200
 
 
 def approval_asked(held: Sequence[Message], verbs: Sequence[Verb], wish: str | None = None, *, more: int = 0) -> str:
-    """Who wants what of whom: the messages in their order, and for each the conversation that it is of. `more` wait
-    behind them."""
+    """Who wants what of whom: the messages in their order, and of each that is not the first of its conversation how
+    far on it is. `more` wait behind them."""
     first = held[0]
     wants = ", ".join(sorted(verbs))
     head = f"{handle_of(first.sender)} → {handle_of(first.recipient)} needs your approval ({wants})"
     room = max(100, _ASKED_CHARS // len(held))
     several = len(held) > 1
     told = [
-        f"{f'{number}. ' if several else ''}“{set_in(with_attachments(message.text, message.attachments), room)}”\n"
-        f"· depth {message.depth}, conversation {message.conversation}"
+        f"{f'{number}. ' if several else ''}“{set_in(with_attachments(message.text, message.attachments), room)}”"
+        f"{_handed_on(message)}"
         for number, message in enumerate(held, 1)
     ]
     behind = [f"· {counted(more, 'more message')} of the same pair come after these"] if more else []
     return "\n".join([head, *told, *behind, *([f"· {wish}"] if wish else [])])
+
+
+def _handed_on(message: Message) -> str:
+    return "" if message.depth < 2 else f"\n· {ordinal(message.depth)} step of a chain of handoffs"
 
 
 def grant_line(grant: GrantView) -> str:

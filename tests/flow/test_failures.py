@@ -79,6 +79,8 @@ async def test_a_button_decides_about_the_time_that_it_was_shown_for_and_no_late
         on.agent("career", career)
         sent = await on.send("career", "pay the bill")
         first = await on.chat.seen(room("career"), "Run it again?")
+        await on.quiet()
+        assert not [text for text in on.chat.texts(room("career")) if "the turn failed: " in text], "told once"
         old = next(button.action for button in first.buttons if button.label == press)
         await on.press("career", "Retry")
         await on.quiet()
