@@ -244,7 +244,7 @@ def _by_rule(refused: Refused) -> str:
 
 def refused_text(refused: Refused) -> str:
     """A refusal as it is told to the person who asked for something."""
-    return f"Not done ({refused.code}): {refused.reason}{_by_rule(refused)}. {refused.remedy}"
+    return f"Not done: {refused.reason}{_by_rule(refused)}. {refused.remedy}"
 
 
 def _because(reason: str | None) -> str:
@@ -379,7 +379,7 @@ def parked_decided(message: Message, what: str) -> str:
 
 
 def input_ended(message: Message, outcome: Outcome, reason: str | None) -> str:
-    return f"Not done ({outcome}): {one_line(reason or 'no reason is known')}\n{quoted(message)}"
+    return f"Not done: {one_line(reason or str(outcome))}\n{quoted(message)}"
 
 
 def quoted(message: Message) -> str:

@@ -153,7 +153,7 @@ def test_a_refusal_names_its_rule_once_and_only_if_there_is_one(
 ) -> None:
     refused = Refused(code, reason, rule=rule)
     assert wording.refused_status(refused) == f"refused: {code} – {told}"
-    assert wording.refused_text(refused) == f"Not done ({code}): {told}. {REMEDY[code]}"
+    assert wording.refused_text(refused) == f"Not done: {told}. {REMEDY[code]}"
 
 
 def test_long_text_is_shortened_where_it_is_only_mentioned() -> None:

@@ -120,7 +120,7 @@ async def test_a_trace_is_found_by_id_by_its_post_and_as_the_newest_of_the_place
 
 async def test_unbinding_frees_a_place_but_not_one_of_the_file() -> None:
     async with stage(session("desk"), session("career")) as on:
-        assert (await said(on, "/unbind")).startswith("Not done (not_permitted): room:desk is bound")
+        assert (await said(on, "/unbind")).startswith("Not done: room:desk is bound")
         await on.say("side", "/bind career")
         await on.say("side", "/unbind")
         await on.chat.seen(room("side"), "This place is not bound to default/career any more")
