@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -77,6 +78,25 @@ class HomeFiles:
             except OSError as error:
                 log.warning("What people sent once is left in %s: %s", folder, error)
         return removed
+
+
+def copy_all(source: Path, target: Path) -> int:
+    """Copies the files below one such folder to another, which must not be there yet, or there are none. What is swept
+    meanwhile nobody needs. Returns how many were copied. Raises `OSError`."""
+    kept = [path for path in source.glob("*/*") if path.name != _PART]
+    if kept:
+        target.mkdir(mode=0o700)
+    copied = 0
+    for path in kept:
+        with suppress(FileNotFoundError), open(path, "rb") as given:
+            folder = target / path.parent.name
+            folder.mkdir(mode=0o700, exist_ok=True)
+            with open(folder / path.name, "xb", opener=partial(os.open, mode=0o600)) as copy:
+                shutil.copyfileobj(given, copy)
+                copy.flush()
+                os.fsync(copy.fileno())
+            copied += 1
+    return copied
 
 
 def harmless(name: str) -> str:

@@ -227,7 +227,7 @@ APPROVED = {
 
 
 def approval_decided(message: Message, how: str, by: str | None) -> str:
-    who = f" by {by}" if by else ""
+    who = f" by {by}" if by and by not in how else ""
     pair = f"{handle_of(message.sender)} → {handle_of(message.recipient)}"
     return f"{pair}: {how}{who}\n{quoted(message)}"
 

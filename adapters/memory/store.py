@@ -19,7 +19,7 @@ from bridge.intake import Note, Update
 from bridge.message import Intent, Message, State, in_line
 from bridge.move import Move
 from bridge.ports.store import Change, Key, Parties
-from bridge.post import Post, PostKind
+from bridge.post import Post, PostKind, Urgency
 from bridge.regime import Regime
 from bridge.request import Request
 from bridge.session import Binding, Session
@@ -269,6 +269,16 @@ class MemoryStore:
             among=GOING,
             by=lambda post: (post.kind is not PostKind.FINAL, post.created_at, post.id),
         )
+
+    async def foremost_posts(self, scheme: str) -> list[Post]:
+        seen: set[tuple[Place, Urgency]] = set()
+        foremost: list[Post] = []
+        for post in await self.pending_posts(scheme):
+            unseen_handoff = post.kind is PostKind.HANDOFF and post.receipt is None
+            if unseen_handoff or (post.place, post.urgency) not in seen:
+                seen.add((post.place, post.urgency))
+                foremost.append(post)
+        return foremost
 
     async def sent_post(self, scheme: str, receipt: str) -> Post | None:
         sent = self._all(

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 
+from pydantic import SecretStr
+
 from adapters.acp.presets import PRESETS
 from adapters.settings.addresses import Address
 from adapters.settings.commands import COMMAND, driven
@@ -17,7 +19,9 @@ from adapters.settings.model import (
     WebhookSettings,
     WebSettings,
 )
+from adapters.settings.problems import Problem
 from adapters.settings.schema import AgentTable, File, RuleTable, SessionTable, TelegramTable, WebhookTable
+from adapters.settings.secret_files import Secrets
 from adapters.settings.sources import Sources
 from adapters.settings.zone import machine_zone
 from bridge.decision import Effect, Verb
@@ -30,13 +34,13 @@ from policy.rules import Rule
 from policy.selectors import Selector
 
 
-def built(file: File, sources: Sources, home: Path, environ: Mapping[str, str], token: str | None) -> Settings:
-    """`token` is that of `telegram.token_file`, where it counts."""
+def built(file: File, sources: Sources, home: Path, environ: Mapping[str, str], secrets: Secrets) -> Settings:
+    """Of `secrets` none is a problem."""
     return Settings(
         home=home,
         profile=file.profile,
         store=StoreSettings(file.store.url, file.store.retention_days),
-        telegram=_telegram(file.telegram, token) if file.telegram else None,
+        telegram=_telegram(file.telegram, secrets) if file.telegram else None,
         web=_web(file.web.listen) if file.web else None,
         limits=Limits(**file.limits.model_dump(), retention_s=file.store.retention_days * 86_400),
         agents={name: _agent(name, table) for name, table in file.agents.items()},
@@ -46,20 +50,25 @@ def built(file: File, sources: Sources, home: Path, environ: Mapping[str, str], 
     )
 
 
-def _telegram(table: TelegramTable, token: str | None) -> TelegramSettings:
+def _telegram(table: TelegramTable, secrets: Secrets) -> TelegramSettings:
     return TelegramSettings(
-        token=token or (table.token.get_secret_value() if table.token else ""),
+        token=_kept(secrets.token, table.token) or "",
         base_url=table.base_url,
         operators=frozenset(table.operators),
         users=frozenset(table.users),
         chats=frozenset(table.chats),
-        webhook=_webhook(table.webhook) if table.webhook else None,
+        webhook=_webhook(table.webhook, secrets) if table.webhook else None,
     )
 
 
-def _webhook(table: WebhookTable) -> WebhookSettings:
-    secret = table.secret.get_secret_value() if table.secret else None
-    return WebhookSettings(table.url, table.listen.host, table.listen.port, secret)
+def _webhook(table: WebhookTable, secrets: Secrets) -> WebhookSettings:
+    return WebhookSettings(table.url, table.listen.host, table.listen.port, _kept(secrets.webhook, table.secret))
+
+
+def _kept(in_a_file: str | Problem | None, itself: SecretStr | None) -> str | None:
+    if isinstance(in_a_file, str):
+        return in_a_file
+    return itself.get_secret_value() if itself is not None else None
 
 
 def _web(listen: Address) -> WebSettings:

@@ -124,8 +124,10 @@ def _one_token(sources: Sources) -> Iterator[Problem]:
         return
     if not {"token", "token_file"} & set(sources.keys("telegram")):
         yield _problem(sources, ("telegram",), "has no token", "write token_file, or set TIELINE_TELEGRAM__TOKEN")
-    elif sources.line("telegram", "token") and sources.line("telegram", "token_file"):
-        yield _problem(sources, ("telegram", "token_file"), "is there beside token", "remove one of them")
+    for table, name in ((("telegram",), "token"), (("telegram", "webhook"), "secret")):
+        named = (*table, f"{name}_file")
+        if sources.line(*table, name) and sources.line(*named):
+            yield _problem(sources, named, f"is there beside {name}", "remove one of them")
 
 
 def _places(sources: Sources) -> Iterator[tuple[Key, str]]:

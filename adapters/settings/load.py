@@ -14,8 +14,8 @@ from adapters.settings.launch_checks import launch_problems
 from adapters.settings.model import Settings
 from adapters.settings.problems import Problem, SettingsError
 from adapters.settings.schema import File
+from adapters.settings.secret_files import Secrets, secrets_from_files
 from adapters.settings.sources import Sources, read, read_file
-from adapters.settings.token_file import token_from_file
 from adapters.settings.zone import zone_problems
 
 
@@ -40,29 +40,28 @@ def again(home: Path, environ: Mapping[str, str]) -> Settings:
 def checked(home: Path, environ: Mapping[str, str]) -> Settings:
     """As `load`, of a home that is left as it is."""
     sources = read(home, environ)
-    return _built(sources, home, environ, token_from_file(sources, home, environ))
+    return _built(sources, home, environ, secrets_from_files(sources, home, environ))
 
 
 def drafted(path: Path, environ: Mapping[str, str]) -> Settings:
-    """Of one file, wherever it is. The file of its token is not looked at, and need not be there."""
+    """Of one file, wherever it is. The files of its secrets are not looked at, and need not be there."""
     try:
         sources = read_file(path, environ)
     except FileNotFoundError as error:
         raise SettingsError([Problem(str(path), "there is no such file", "name another one")]) from error
-    return _built(sources, path.absolute().parent, environ, None)
+    return _built(sources, path.absolute().parent, environ, Secrets())
 
 
-def _built(sources: Sources, home: Path, environ: Mapping[str, str], token: str | Problem | None) -> Settings:
+def _built(sources: Sources, home: Path, environ: Mapping[str, str], secrets: Secrets) -> Settings:
     file = _validated(sources)
     problems = [*(problems_of(file, sources) if isinstance(file, ValidationError) else ()), *problems_between(sources)]
     problems.extend(zone_problems(sources, environ))
     if isinstance(file, File):
         problems.extend(launch_problems(file, sources))
-    if isinstance(token, Problem):
-        problems.append(token)
-    if problems or isinstance(file, ValidationError) or isinstance(token, Problem):
+    problems.extend(each for each in (secrets.token, secrets.webhook) if isinstance(each, Problem))
+    if problems or isinstance(file, ValidationError):
         raise SettingsError(problems)
-    return built(file, sources, home, environ, token)
+    return built(file, sources, home, environ, secrets)
 
 
 def _validated(sources: Sources) -> File | ValidationError:

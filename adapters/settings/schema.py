@@ -38,7 +38,7 @@ from policy.selectors import BadSelector, Selector, selector
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}\Z")
 _GREATEST = 2**53
-_SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}\Z")
+SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}\Z")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -186,7 +186,7 @@ def _behind(value: object) -> Address:
 
 
 def _secret(value: SecretStr) -> SecretStr:
-    if not _SECRET.match(value.get_secret_value()):
+    if not SECRET.match(value.get_secret_value()):
         raise wrong("is no secret that Telegram takes", "use 1 to 256 of A-Z, a-z, 0-9, _ and -, or leave it out")
     return value
 
@@ -227,6 +227,7 @@ class WebhookTable(Table):
     url: Annotated[str, AfterValidator(_public)]
     listen: Annotated[Any, AfterValidator(_behind)] = Address("127.0.0.1", 8443)
     secret: Annotated[SecretStr, AfterValidator(_secret)] | None = None
+    secret_file: Text | None = None
 
 
 class TelegramTable(Table):

@@ -202,6 +202,27 @@ SELECT * FROM posts
 WHERE scheme = :scheme AND state = 'pending'
 ORDER BY kind <> 'final', created_at, id;
 
+-- name: foremost_posts
+-- What it parts them by is finer than their urgency.
+SELECT * FROM posts
+WHERE id IN (
+    SELECT id
+    FROM (
+        SELECT
+            id,
+            kind,
+            receipt,
+            row_number() OVER (
+                PARTITION BY place, kind, receipt IS NULL, buttons, substr(key, 1, instr(key, ':'))
+                ORDER BY created_at, id
+            ) AS nth
+        FROM posts
+        WHERE scheme = :scheme AND state = 'pending'
+    )
+    WHERE nth = 1 OR (kind = 'handoff' AND receipt IS NULL)
+)
+ORDER BY kind <> 'final', created_at, id;
+
 -- name: sent_post
 SELECT * FROM posts
 WHERE scheme = :scheme AND receipt = :receipt AND kind <> 'mark'

@@ -241,6 +241,9 @@ class SqliteStore:
     async def pending_posts(self, scheme: str) -> list[Post]:
         return await self._reader.all(Post, "pending_posts", scheme=scheme)
 
+    async def foremost_posts(self, scheme: str) -> list[Post]:
+        return await self._reader.all(Post, "foremost_posts", scheme=scheme)
+
     async def sent_post(self, scheme: str, receipt: str) -> Post | None:
         return await self._reader.one(Post, "sent_post", scheme=scheme, receipt=receipt)
 

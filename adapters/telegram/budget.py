@@ -71,13 +71,18 @@ class Budget:
 
     def take(self, chat: int, now: float, urgency: Urgency) -> Request | float:
         """Spends one request; or spends nothing and returns when to try again."""
+        opens = self.opens_at(chat, now, urgency)
+        return self.spend(chat, now) if opens <= now else opens
+
+    def opens_at(self, chat: int, now: float, urgency: Urgency) -> float:
+        """When such a request may be made; `now` at the earliest."""
         share = _SHARES.get(urgency, _SHARE)
         opens = self._rates.bot.opens_at(_times(self._in_all, now), now, share)
         account = self._accounts.get(chat)
         if account is not None:
             times = _times(account, now)
             opens = max(opens, *(rate.opens_at(times, now, share) for rate in self._rates.of(chat)))
-        return self.spend(chat, now) if opens <= now else opens
+        return opens
 
     def spend(self, chat: int, now: float) -> Request:
         """Counts a request that must be made whatever is left."""

@@ -103,10 +103,12 @@ class TelegramChat:
 
     async def deliver(self, post: Post) -> str:
         where = self._shown(post.place)
+        connection = self._connected_now()
+        connection.spending.expect_room(where.chat, post.urgency)  # before a request is made up: most wait in vain
         if post.kind is PostKind.MARK:
-            return await self._connected_now().marks.deliver(post, where)
+            return await connection.marks.deliver(post, where)
         try:
-            return await self._connected_now().topics.deliver(post, where)
+            return await connection.topics.deliver(post, where)
         except Moved as moved:
             new = spot(moved.new)
             if new is None:

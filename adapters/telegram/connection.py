@@ -44,7 +44,7 @@ class Connection:
         self._migrate = migrate
         self._clock = clock
         self._randomness = randomness
-        self._spending = spending
+        self.spending = spending
         self._wire = Wire(config, patience)
         self._bot = self._wire.bot(ChatLimiter(spending))
         failures = Failures(clock, randomness, patience)
@@ -77,6 +77,7 @@ class Connection:
                 health,
                 tasks,
                 migrate=self._migrate,
+                takes_files=[name for name, line in commands.items() if line.files],
             )
 
         await Poller(
@@ -93,7 +94,7 @@ class Connection:
     def _source(self) -> Source:
         webhook = self._wire.config.webhook
         if webhook is None:
-            return Polling(self._wire, self._bot, self._spending, self._clock)
+            return Polling(self._wire, self._bot, self.spending, self._clock)
         from adapters.telegram.pushed import Pushed  # noqa: PLC0415 - it loads a server
 
         return Pushed(webhook, self._bot, look_s=self._wire.patience.poll_s)

@@ -8,7 +8,7 @@ from adapters.telegram.lost import TopicClosed, is_closed, is_gone
 from adapters.telegram.place import Spot
 from adapters.telegram.wire import never_left
 from bridge.backoff import FullJitter
-from bridge.ports.chat import Ambiguous, Blocked, Gone, Moved, NotDelivered
+from bridge.ports.chat import Ambiguous, Blocked, Gone, Moved, NotDelivered, TooLong
 from bridge.ports.clock import Clock, Randomness
 from bridge.post import Post
 
@@ -27,8 +27,9 @@ _BLOCKS = {
 }
 """What a person can set right: posts wait for that."""
 
-_NOT_DONE = ("too many requests", "request entity too large")
-"""Said with a code that the library takes for a broken line."""
+_NOT_DONE = "too many requests"
+"""Said with a code that the library takes for a broken line, and so is the last of these."""
+_TOO_LONG = ("message is too long", "message_too_long", "request entity too large")
 _BLOCKED_S = 900.0
 """The longest pause between attempts at a place that takes nothing."""
 
@@ -54,12 +55,14 @@ class Failures:
                 return Gone(f"the topic was deleted ({error.message})")
             case BadRequest() if is_closed(error):
                 return TopicClosed("the topic is closed")
+            case NetworkError() if _found(error, _TOO_LONG):
+                return TooLong(f"Telegram refused it: {error.message}")
             case BadRequest() | Forbidden():
                 return self._refused(error, post, now)
             case NetworkError() if never_left(error):
                 return NotDelivered(f"Telegram cannot be reached: {error.message}", retry_at=soon)
-            case NetworkError() if said := _found(error, _NOT_DONE):
-                return NotDelivered(f"Telegram refused it: {error.message}", retry_at=soon if "many" in said else None)
+            case NetworkError() if _NOT_DONE in error.message.lower():
+                return NotDelivered(f"Telegram refused it: {error.message}", retry_at=soon)
             case _ if post.receipt is not None:  # an edit may be made twice
                 return NotDelivered(f"It is not known whether it was edited: {error.message}", retry_at=soon)
             case _:

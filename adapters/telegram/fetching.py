@@ -23,6 +23,9 @@ _LOG = logging.getLogger(__name__)
 MOST_DOWN = 20 * 1024 * 1024
 """In bytes. Telegram itself gives bots no larger files; a Bot API server of one's own gives all."""
 _PATIENCE_S = 90.0
+MOST_REPLIED = 5 * 1024 * 1024
+"""Of a file that is only replied to: nobody has just sent it, and waits for it as long."""
+_PATIENCE_REPLIED_S = 10.0
 
 
 class Fetching:
@@ -35,9 +38,12 @@ class Fetching:
     async def heard(self, said: Said) -> Heard:
         """With its files at hand; and of those that cannot be had why."""
         heard = said.heard
-        for media in said.media:
+        for media in (*said.media, *([said.replied] if said.replied is not None else [])):
             try:
-                stored = await self._stored(media, _key(said, media))
+                if media is said.replied and media.size > MOST_REPLIED:
+                    raise _NotHad("you only reply to it, and it is large. Send or forward it, if it is to be read.")
+                patience_s = _PATIENCE_S if media is not said.replied else _PATIENCE_REPLIED_S
+                stored = await self._stored(media, patience_s)
             except _NotHad as why:
                 heard = replace(heard, missing=(*heard.missing, f"{media.name} did not come through: {why}"))
             else:
@@ -45,18 +51,20 @@ class Fetching:
                 heard = replace(heard, attachments=(*heard.attachments, file))
         return heard
 
-    async def _stored(self, media: Media, key: str) -> Stored:
+    async def _stored(self, media: Media, patience_s: float) -> Stored:
+        """What was sent once and is replied to is there already."""
+        key = f"{media.message}_{media.unique}"
         if self._files is None:
             raise _NotHad("this bridge keeps no files.")
         try:
-            return await self._files.found(key) or await self._fetched(media, key, self._files)
+            return await self._files.found(key) or await self._fetched(media, key, self._files, patience_s)
         except OSError as error:
             _LOG.error("A file that was sent to the bot cannot be kept: %s", error)
             raise _NotHad("the bridge could not store it. See whether its disk is full, then send it again.") from error
 
-    async def _fetched(self, media: Media, key: str, files: Files) -> Stored:
+    async def _fetched(self, media: Media, key: str, files: Files, patience_s: float) -> Stored:
         """Tries again while that may help; but whoever sent it does not wait for ever."""
-        until = self._clock.now() + _PATIENCE_S
+        until = self._clock.now() + patience_s
         for attempt in count(1):
             try:
                 file = await self._bot.get_file(media.id)
@@ -88,10 +96,6 @@ class Fetching:
 
 class _NotHad(Exception):
     """Why a file is not there, and what to do."""
-
-
-def _key(said: Said, media: Media) -> str:
-    return f"{said.heard.key}_{media.unique}"
 
 
 def _told(error: BadRequest | Forbidden, media: Media) -> str:

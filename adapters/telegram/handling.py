@@ -9,7 +9,8 @@ import itertools
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence, Set
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -30,7 +31,10 @@ from bridge.ports.clock import Clock
 
 _LOG = logging.getLogger(__name__)
 
-_OUTRANKED = "a stop of everything came before it was handled"
+_OUTRANKED = "a stop came before it was handled"
+_HEARING_S = 0.5
+"""How long a stop waits for what is just being heard, to come after it. It may be heard in vain: a store that is away
+takes neither."""
 _Read = Batch | Tapped | Happening | Exception | None
 
 
@@ -50,8 +54,11 @@ class Handling:
         tasks: asyncio.TaskGroup,
         *,
         migrate: Callable[[int, int], None],
+        takes_files: Collection[str] = (),
     ) -> None:
-        """`migrate` is told of a chat that has become another one, before anything of that is read."""
+        """`migrate` is told of a chat that has become another one, before anything of that is read. `takes_files` are
+        the commands that do."""
+        self._takes_files = takes_files
         self._migrate = migrate
         self._fetching = fetching
         self._gathering = gathering
@@ -67,6 +74,7 @@ class Handling:
         self._stuck: set[int] = set()
         self._waiting: defaultdict[Place, set[Batch]] = defaultdict(set)
         self._outranked: set[Batch] = set()
+        self._hearing: dict[Batch, asyncio.Future[None]] = {}
 
     @property
     def stuck(self) -> bool:
@@ -112,6 +120,7 @@ class Handling:
             read = unreadable
         if isinstance(read, Migrated):
             self._migrate(*chats_of(read.old, read.new))  # What follows may be in the new chat.
+            self._lanes.join(read.old, read.new)
         if not isinstance(read, Said):
             self._lanes.add(_lane(read, number), partial(self._handle, [number], read))
         elif (batch := self._gathering.add(number, read)) is not None:
@@ -120,14 +129,14 @@ class Handling:
     async def _line_up(self, batch: Batch, said: Said) -> None:
         place, overtakes = said.heard.place, await self._overtaken_by(said)
         if overtakes is Overtakes.NOTHING:
-            if not said.commands:
+            if not (said.commands or said.edited):
                 self._waiting[place].add(batch)
             self._lanes.add(place, partial(self._handle, batch.numbers, batch))
             return
-        outranks = frozenset(self._waiting.get(place, ())) if overtakes is Overtakes.STOP_ALL else frozenset()
+        stops = overtakes is Overtakes.STOP
+        outranks = frozenset(self._waiting.get(place, ())) if stops else frozenset()
         self._outranked |= outranks
-        act = partial(self._handle, batch.numbers, batch, outranks)
-        self._lanes.overtake(place, act, waited_for=overtakes is not Overtakes.WHAT_WAITS)
+        self._lanes.overtake(place, partial(self._handle, batch.numbers, batch, outranks), waited_for=stops)
 
     async def _overtaken_by(self, said: Said) -> Overtakes:
         if said.edited or said.media:
@@ -140,12 +149,12 @@ class Handling:
     async def _handle(self, numbers: Sequence[int], read: _Read, outranks: frozenset[Batch] = frozenset()) -> None:
         """While the store is away it is tried again: nothing of its place may overtake it. A stop is done once what it
         `outranks` is, so that after a restart it comes before that again."""
-        if isinstance(read, Batch):
-            self._begun(read)
+        if hearing := [self._hearing[batch] for batch in outranks if batch in self._hearing]:
+            await asyncio.wait(hearing, timeout=_HEARING_S)
         for attempt in itertools.count(1):
             try:
                 error = await self._act(numbers[0], read)
-                await self._done([number for batch in outranks for number in batch.numbers], _OUTRANKED)
+                await asyncio.gather(*map(self._drop, outranks & self._outranked - self._hearing.keys()))
                 # The first one last: where a crash parts them, what is left is known by its key.
                 await self._done(numbers[1:], error)
                 await self._done(numbers[:1], error)
@@ -162,8 +171,13 @@ class Handling:
         self._open.difference_update(numbers)
         if isinstance(read, Batch):
             self._outranked.discard(read)
+            self._over(read)
 
-    def _begun(self, batch: Batch) -> None:
+    async def _drop(self, batch: Batch) -> None:
+        await self._intake.outrank(batch.parts[0].heard)
+        await self._done(batch.numbers, _OUTRANKED)
+
+    def _over(self, batch: Batch) -> None:
         place = batch.parts[0].heard.place
         waiting = self._waiting.get(place)
         if waiting is not None:
@@ -198,18 +212,33 @@ class Handling:
     async def _hear(self, batch: Batch) -> str | None:
         parts = await self._gathering.taken(batch)
         if batch in self._outranked:
-            return _OUTRANKED
+            return await self._not_heard(parts[0])
         if (shifted := self._shifts.of(parts[0].heard.place)) is not None:
             await self._intake.happened(shifted)
-        wanted = any(part.media for part in parts) and await self._intake.bound(parts[0].heard.place)
+        parts = [part if self._looks_back(part) else replace(part, replied=None) for part in parts]
+        along = any(part.media or part.replied for part in parts)
+        wanted = along and await self._intake.bound(parts[0].heard.place)
         heard = joined([await self._fetching.heard(part) if wanted else part.heard for part in parts])
         if batch in self._outranked:
-            return _OUTRANKED
+            return await self._not_heard(parts[0])
         if parts[0].edited:
             await self._intake.edit(heard)
-        else:
+            return None
+        self._hearing[batch] = asyncio.get_running_loop().create_future()
+        try:
             await self._intake.hear(heard)
+            self._outranked.discard(batch)
+        finally:
+            self._hearing.pop(batch).set_result(None)
         return None
+
+    def _looks_back(self, said: Said) -> bool:
+        """Whether the file that it replies to is of any use for it."""
+        return not said.commands or said.heard.text.split(maxsplit=1)[0].lstrip("/").lower() in self._takes_files
+
+    async def _not_heard(self, said: Said) -> str:
+        await self._intake.outrank(said.heard)
+        return _OUTRANKED
 
     async def _press(self, tapped: Tapped) -> None:
         place = tapped.place or await self._intake.sent(SCHEME, tapped.receipt) or Spot(tapped.chat).place

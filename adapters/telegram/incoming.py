@@ -10,7 +10,7 @@ from telegram.constants import ChatType
 
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.happenings import happening
-from adapters.telegram.media import Media, media_of, worded
+from adapters.telegram.media import Media, key_of, media_of, worded
 from adapters.telegram.others import answered, of_others, passed_on, quoted
 from adapters.telegram.place import Spot, person_id, receipt
 from bridge.ids import Place
@@ -35,7 +35,8 @@ class Tapped:
 @dataclass(frozen=True, slots=True)
 class Said:
     """What a person said, before its files are fetched. `at` is Telegram's time, to the second. `plain` is text that
-    the person has typed or pasted, and nothing else. What is `edited` was said before, and reads so now."""
+    the person has typed or pasted, and nothing else. What is `edited` was said before, and reads so now. `replied` is
+    the file that it replies to."""
 
     heard: Heard
     at: float
@@ -43,6 +44,7 @@ class Said:
     album: str | None = None
     plain: bool = False
     edited: bool = False
+    replied: Media | None = None
 
     @property
     def commands(self) -> bool:
@@ -89,7 +91,7 @@ class Reader:
             place=spot.place,
             person=person,
             text=text,
-            key=f"{Spot(message.chat.id).place}:{message.message_id}",
+            key=key_of(message),
             title=_topic_name(message),
             reply_to=receipt(message.chat.id, replied.message_id) if replied is not None else None,
             silent=spot.general,
@@ -105,6 +107,7 @@ class Reader:
             album=message.media_group_id,
             plain=message.text is not None and whose is None,
             edited=edited,
+            replied=media_of(replied) if replied is not None else None,
         )
 
     def _tapped(self, query: CallbackQuery) -> Tapped | None:

@@ -14,14 +14,22 @@ class Lanes:
     def __init__(self, tasks: asyncio.TaskGroup) -> None:
         self._tasks = tasks
         self._waiting: dict[Hashable, deque[Act]] = {}
+        self._ahead: dict[Hashable, Hashable] = {}
 
     def add(self, lane: Hashable, act: Act) -> None:
         """`act` is called once all that was added to the same lane before is done."""
+        lane = self._ahead.get(lane, lane)
         if lane in self._waiting:
             self._waiting[lane].append(act)
         else:
             self._waiting[lane] = deque([act])
             self._tasks.create_task(self._run(lane))
+
+    def join(self, earlier: Hashable, later: Hashable) -> None:
+        """From now on what is added to the later lane comes after all that was added to the earlier one."""
+        earlier = self._ahead.get(earlier, earlier)
+        if earlier != later:
+            self._ahead[later] = earlier
 
     def overtake(self, lane: Hashable, act: Act, *, waited_for: bool) -> None:
         """`act` is called at once. Where it is `waited_for`, what is added to the lane afterwards waits for it too."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from telegram import Message
 
+from adapters.telegram.place import Spot
 from adapters.telegram.text import visible
 
 _MIME = re.compile(r"[a-z]{1,20}/[A-Za-z0-9.+-]{1,100}")
@@ -16,8 +17,10 @@ _UNKNOWN = "application/octet-stream"
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A file that Telegram keeps. `unique` is always its own, and `id` what it is fetched by."""
+    """A file that Telegram keeps, of the message with that key. `unique` is always its own, and `id` what it is fetched
+    by."""
 
+    message: str
     id: str
     unique: str
     name: str
@@ -27,9 +30,10 @@ class Media:
 
 def media_of(message: Message) -> Media | None:
     """The file of a message: of a photo its largest size. A sticker is its emoji, and no file."""
+    key = key_of(message)
     if message.photo:
         largest = max(message.photo, key=lambda size: (size.width * size.height, size.file_size or 0))
-        return Media(largest.file_id, largest.file_unique_id, "photo.jpg", "image/jpeg", largest.file_size or 0)
+        return Media(key, largest.file_id, largest.file_unique_id, "photo.jpg", "image/jpeg", largest.file_size or 0)
     for file, name, mime in (
         (message.animation, "animation.mp4", "video/mp4"),  # it is a document too
         (message.video, "video.mp4", "video/mp4"),
@@ -42,8 +46,13 @@ def media_of(message: Message) -> Media | None:
             given = visible(getattr(file, "file_name", None) or name)
             told = getattr(file, "mime_type", None) or mimetypes.guess_type(given)[0] or mime or _UNKNOWN
             kind = told if _MIME.fullmatch(told) else _UNKNOWN  # the sender's app says it, and agents are told of it
-            return Media(file.file_id, file.file_unique_id, given, kind, file.file_size or 0)
+            return Media(key, file.file_id, file.file_unique_id, given, kind, file.file_size or 0)
     return None
+
+
+def key_of(message: Message) -> str:
+    """Under which it is known for good: no two messages of a chat have one number."""
+    return f"{Spot(message.chat.id).place}:{message.message_id}"
 
 
 def worded(message: Message) -> str:

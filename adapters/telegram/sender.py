@@ -97,8 +97,12 @@ class Sender:
         message = message_of(sent, spot.chat)
         if message is None:
             raise NotDelivered(f"{sent!r} is no message of {post.place}")
-        try:
-            await self._bot.edit_message_text(
+        if post.file is not None:  # of a document only the buttons change
+            request = self._bot.edit_message_reply_markup(
+                spot.chat, message, reply_markup=keyboard(post.buttons), rate_limit_args=post.urgency
+            )
+        else:
+            request = self._bot.edit_message_text(
                 visible(post.text),
                 spot.chat,
                 message,
@@ -107,6 +111,8 @@ class Sender:
                 reply_markup=keyboard(post.buttons),
                 rate_limit_args=post.urgency,
             )
+        try:
+            await request
         except BadRequest as error:
             if not unchanged(error):
                 raise

@@ -61,7 +61,7 @@ class Spending:
             self.check(str(chat))
             taken = self._budget.take(chat, now, urgency)
             if not isinstance(taken, Request):
-                raise Later("Telegram takes only so many messages from a bot", until=taken)
+                raise _later(taken)
             request = taken
         try:
             await self._keep(str(chat))
@@ -72,6 +72,14 @@ class Spending:
             self._budget.withdrawn(request)
             raise
         return request
+
+    def expect_room(self, chat: int, urgency: Urgency) -> None:
+        """Raises `Later` where such a request could not be made now."""
+        self.check(str(chat))
+        now = self._clock.now()
+        opens = self._budget.opens_at(chat, now, urgency)
+        if opens > now:
+            raise _later(opens)
 
     def end(self, request: Request) -> None:
         self._budget.answered(request, self._clock.now())
@@ -117,6 +125,10 @@ class Spending:
         if halt is not None and halt[1] > self._clock.now():
             note["halted"] = halt
         return json.dumps(note)
+
+
+def _later(until: float) -> Later:
+    return Later("Telegram takes only so many messages from a bot", until=until)
 
 
 def _read(text: str) -> tuple[list[float], tuple[float, float] | None]:

@@ -14,8 +14,8 @@ from adapters.settings.home import DATABASE, LOCK, SETTINGS_FILE, home_of
 from adapters.settings.load import checked
 from adapters.settings.model import Settings
 from adapters.settings.problems import SettingsError
+from adapters.settings.secret_files import secret_paths
 from adapters.settings.sources import read
-from adapters.settings.token_file import token_path
 from adapters.sqlite.inspection import bound
 from adapters.sqlite.lock import holder_of
 from adapters.upkeep.agents import examined
@@ -91,11 +91,7 @@ def _loaded(home: Path, environ: Mapping[str, str]) -> Settings | SettingsError:
 
 
 def _secrets(home: Path, environ: Mapping[str, str]) -> list[Path]:
-    """The files that hold the bot's token."""
     try:
-        sources = read(home, environ)
+        return secret_paths(read(home, environ), home, environ)
     except SettingsError:
         return []
-    file = token_path(sources, home, environ)
-    in_settings = sources.line("telegram", "token") is not None
-    return [*([file] if file else []), *([home / SETTINGS_FILE] if in_settings else [])]

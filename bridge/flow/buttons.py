@@ -54,6 +54,11 @@ class Buttons:
             if post is not None:
                 await self._ledger.do(lambda work: _show_again(work, post.key, pressed.action))
 
+    async def asked(self, heard: Heard) -> bool:
+        """Whether it replies to a post that asks for a decision, and can be nothing but that."""
+        post = await self._post(heard.place, heard.reply_to)
+        return post is not None and deciding.asks(post)
+
     async def said(self, heard: Heard) -> str | None:
         """What came of a text that presses a button of the post that it replies to. None where it presses none. Raises
         as `press` does."""

@@ -15,6 +15,7 @@ from bridge.views import SessionView
 
 PAGE = 8
 _MOST = 500
+_MOST_AGENTS = 50
 _LABEL_CHARS = 36
 
 
@@ -53,6 +54,22 @@ class Choices:
         views, _ = await self._directory.sessions(caller, children=False, limit=_MOST)
         others = [one for one in views if (here is None or one.id != here.id) and handle_of(one.id) != SHELL]
         return sorted(others, key=lambda view: (view.title.casefold(), view.id))
+
+
+NEW = "new"
+"""The command that a topic is made with."""
+_WHICH, _AGENT = "Which agent is to work in “", "”? (/new NAME AGENT)"
+
+
+def agents(heard: Heard, name: str, known: Sequence[str]) -> Reply:
+    """Of a topic that is to be made, the name stands in the text."""
+    asker = short(heard.person.id)
+    buttons = [Button(agent[:_LABEL_CHARS], f"with:{NEW}:{asker}:{short(agent)}") for agent in known[:_MOST_AGENTS]]
+    return Reply(f"{_WHICH}{name}{_AGENT}", tuple(buttons))
+
+
+def name_in(text: str) -> str:
+    return text.removeprefix(_WHICH).removesuffix(_AGENT)
 
 
 def short(text: str) -> str:

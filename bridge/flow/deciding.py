@@ -25,18 +25,23 @@ _DECISIONS = ("approval:", "question:")
 """Begin the keys of posts that ask and nothing else: what replies to them is an answer, or a mistake."""
 
 
+def asks(post: Post) -> bool:
+    """Whether what replies to it is an answer, or a mistake."""
+    return post.key.startswith(_DECISIONS)
+
+
 def meant(post: Post, text: str) -> Button | None:
     """The button of the post that a text in reply to it presses; None where it is not about that. Raises
     `invalid_request` where it can only be, and presses none."""
     said = " ".join(text.split()).casefold().rstrip(".!")
-    asks = post.key.startswith(_DECISIONS)
+    decision = asks(post)
     choices = [button for button in post.buttons if button.action]
     for button in choices:
-        if said == button.label.casefold() or (asks and _SHORT.get(said) == button.action.partition(":")[0]):
+        if said == button.label.casefold() or (decision and _SHORT.get(said) == button.action.partition(":")[0]):
             return button
-    if asks and choices:
+    if decision and choices:
         offered = ", ".join(button.label for button in choices)
         raise Refused(Code.INVALID_REQUEST, "that is none of the answers", remedy=f"They are: {offered}.")
-    if asks and said in _SHORT:
+    if decision and said in _SHORT:
         raise Refused(Code.INVALID_REQUEST, "this has been decided, or is no longer asked", remedy="Nothing waits.")
     return None

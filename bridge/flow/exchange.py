@@ -171,7 +171,7 @@ class Exchange(Calls):
             ],
         )
         self.menu = commands.menu
-        picking = Picking(ledger, choices, commands, here)
+        picking = Picking(ledger, choices, commands, here, agents)
         self.inbound = Inbound(
             ledger,
             self._dispatch,

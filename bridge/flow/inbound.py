@@ -95,14 +95,15 @@ class Inbound:
     # Acted on
 
     async def overtakes(self, heard: Heard) -> Overtakes:
-        """What people need at once, and what answers an agent that waits for it."""
+        """What people need at once, and what answers an agent that waits for it, or decides what it may do."""
         heard = replace(heard, place=self._ledger.led(heard.place))
         text = heard.text.strip()
         if heard.passed_on:
             return Overtakes.NOTHING
         if text.startswith("/"):
             return overtaken_by(text, operator=heard.person.operator)
-        return Overtakes.WHAT_WAITS if await self._handing.fills_in(heard) else Overtakes.NOTHING
+        asked = await self._handing.fills_in(heard) or (heard.person.operator and await self._buttons.asked(heard))
+        return Overtakes.WHAT_WAITS if asked else Overtakes.NOTHING
 
     async def hear(self, heard: Heard) -> None:
         """A command is carried out, what replies to an agent's form or to what asks for a text or a decision is for
@@ -129,6 +130,11 @@ class Inbound:
             await self._ledger.do(lambda work: say(work, heard, self._lanes))
         except Refused as refused:
             await self._refuse(heard, f"reply:{heard.key}", refused)
+
+    async def outrank(self, heard: Heard) -> None:
+        heard = replace(heard, place=self._ledger.led(heard.place))
+        if await self.bound(heard.place):
+            await self._ledger.do(lambda work: mark(work, heard, Mark.REFUSED))
 
     async def bound(self, place: Place) -> bool:
         binding = await self._ledger.store.binding(self._ledger.led(place))

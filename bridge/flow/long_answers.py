@@ -4,14 +4,13 @@ from dataclasses import replace
 
 from bridge.errors import Code, Refused
 from bridge.flow.ledger import Ledger
-from bridge.flow.showing import FILE, REST, SHOWN_PARTS, as_file, show
+from bridge.flow.showing import FILE, FILE_NAME, REST, SHOWN_PARTS, as_file, show
 from bridge.flow.work import Work
 from bridge.ids import PostId
 from bridge.ports.chat import Pressed
 from bridge.post import Post, PostKind, PostState, part_key
 
 VERBS = (REST, FILE)
-FILE_NAME = "answer.md"
 
 
 class LongAnswers:

@@ -18,11 +18,11 @@ from bridge.flow.hints import Hints
 from bridge.flow.ledger import Ledger
 from bridge.flow.linking import interlink
 from bridge.flow.precedence import Rests, heads
-from bridge.flow.showing import revise, show
+from bridge.flow.showing import FILE_NAME, revise, show
 from bridge.flow.whereabouts import Whereabouts
 from bridge.flow.work import Work
 from bridge.ids import Place, PostId
-from bridge.ports.chat import Ambiguous, Blocked, Chat, Gone, Later, Moved, NotDelivered
+from bridge.ports.chat import Ambiguous, Blocked, Chat, Gone, Later, Moved, NotDelivered, TooLong
 from bridge.post import Post, PostKind, PostState, Urgency
 from bridge.trace import StepKind
 
@@ -56,10 +56,10 @@ class Outbox:
                     hinted.clear()
                     # A delivery that ends while the store is being read is in that picture still: not sent twice.
                     busy = frozenset(self._busy)
-                    pending = await self._pending(chat.scheme)
+                    foremost = await self._foremost(chat.scheme)
                     now = self._ledger.clock.now()
-                    rests.keep(pending)
-                    for post in sorted(heads(pending, now), key=self._turn_of):
+                    rests.keep(foremost)
+                    for post in sorted(heads(foremost, now), key=self._turn_of):
                         if post.place not in busy and not post.waits(now) and not rests.waits(post, now):
                             self._busy.add(post.place)
                             places.create_task(self._next(chat, post))
@@ -78,9 +78,9 @@ class Outbox:
             for each in waits:
                 each.cancel()
 
-    async def _pending(self, scheme: str) -> list[Post]:
+    async def _foremost(self, scheme: str) -> list[Post]:
         """Those that have to wait as well: they hold back what is behind them at their place."""
-        return await self._ledger.surely(lambda work: work.store.pending_posts(scheme))
+        return await self._ledger.surely(lambda work: work.store.foremost_posts(scheme))
 
     def _turn_of(self, post: Post) -> tuple[Urgency, int]:
         """Of places with the same urgency the one goes first that has shown nothing for longest."""
@@ -114,6 +114,8 @@ class Outbox:
                 self._rests[chat.scheme].rest(post, now, later.until)
         except Blocked as blocked:
             await self._keep(chat, post, blocked)
+        except TooLong as refused:
+            await self._as_document(chat, post, refused)
         except NotDelivered as refused:
             shed = post.kind in _SHED and post.attempts >= _SHED_ATTEMPTS
             await self._not_delivered(chat, post, refused.reason, None if shed else refused.retry_at)
@@ -145,6 +147,19 @@ class Outbox:
         else:
             if why_not is not None:
                 await self._not_delivered(chat, post, why_not, None)
+
+    async def _as_document(self, chat: Chat, post: Post, refused: TooLong) -> None:
+        """A final is never lost for its length. What is revised cannot become a document."""
+        if post.kind is not PostKind.FINAL or post.receipt is not None or post.file is not None:
+            await self._not_delivered(chat, post, refused.reason, None)
+            return
+        log.warning("%s: a final is shown as a document: %s", post.place, refused.reason)
+
+        async def body(work: Work) -> None:
+            newest = await work.post(post.key) or post
+            work.put(replace(newest, file=FILE_NAME, markup=None))
+
+        await self._ledger.surely(body)
 
     async def _keep(self, chat: Chat, post: Post, blocked: Blocked) -> None:
         lost = post.kind in _SHED or self._ledger.clock.now() >= post.created_at + self._life_s

@@ -7,9 +7,7 @@ _AT_ONCE = frozenset({"/status", "/queue", "/help", "/answer"})
 
 def overtaken_by(text: str, *, operator: bool) -> Overtakes:
     """Who may not stop does not overtake either."""
-    name, *rest = text.lower().split()
+    name = text.lower().split(maxsplit=1)[0]
     if name in _AT_ONCE:
         return Overtakes.WHAT_WAITS
-    if name != "/stop" or not operator:
-        return Overtakes.NOTHING
-    return Overtakes.STOP_ALL if rest == ["all"] else Overtakes.STOP
+    return Overtakes.STOP if name == "/stop" and operator else Overtakes.NOTHING

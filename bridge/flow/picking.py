@@ -1,4 +1,4 @@
-"""What becomes of a list that a session is picked from: the next page, the command itself, or a wait for its text.
+"""What becomes of a list that a session or an agent is picked from: the next page, the command, or a wait for its text.
 
 The list is the reply to the command that was typed without a name, and becomes what came of it. A post whose buttons do
 not hold what was pressed shows something older: that is over.
@@ -7,7 +7,8 @@ not hold what was pressed shows something older: that is over.
 from dataclasses import replace
 
 from bridge.errors import Code, Refused
-from bridge.flow.choices import Choices, short
+from bridge.flow.agents import Agents
+from bridge.flow.choices import NEW, Choices, name_in, short
 from bridge.flow.commands.command import Command, Here, Picks, Reply
 from bridge.flow.commands.handing import files
 from bridge.flow.commands.run import Commands
@@ -17,17 +18,18 @@ from bridge.ids import scheme_of
 from bridge.ports.chat import Heard, Pressed
 from bridge.post import Button, Post
 
-VERBS = frozenset({"pick", "page", "drop"})
+VERBS = frozenset({"pick", "page", "drop", "with"})
 OVER = "This is over. Type the command again."
 _REPLY = "reply:"
 
 
 class Picking:
-    def __init__(self, ledger: Ledger, choices: Choices, commands: Commands, here: Here) -> None:
+    def __init__(self, ledger: Ledger, choices: Choices, commands: Commands, here: Here, agents: Agents) -> None:
         self._ledger = ledger
         self._choices = choices
         self._commands = commands
         self._here = here
+        self._agents = agents
         self._busy: set[str] = set()
 
     async def press(self, pressed: Pressed, post: Post | None) -> str:
@@ -48,6 +50,8 @@ class Picking:
                 case "drop":
                     await self._revise(post, Reply("Nothing was handed on."))
                     return ""
+                case "with":
+                    return await self._topic(heard, which, post)
                 case _:
                     return await self._pick(heard, command, which, post)
         finally:
@@ -64,6 +68,17 @@ class Picking:
             typed = Heard(heard.place, heard.person, f"/{command.name} {view.id}", heard.key)
             await self._revise(post, await self._commands.said(typed) or Reply(f"{view.title}."))
         return view.title if view is not None else OVER
+
+    async def _topic(self, heard: Heard, which: str, post: Post) -> str:
+        """That it is made is shown instead of the list by whoever makes it."""
+        agent = next((name for name in self._agents.names() if short(name) == which), None)
+        if agent is None:
+            await self._revise(post, Reply("That agent is not there any more."))
+            return OVER
+        typed = Heard(heard.place, heard.person, f"/{NEW} {name_in(post.text)} {agent}", heard.key)
+        if (refused := await self._commands.said(typed)) is not None:
+            await self._revise(post, refused)
+        return agent
 
     async def filled(self, heard: Heard) -> tuple[Heard, Post] | None:
         """The command whose text a message is, and the post that has waited for it. Raises `not_permitted` where

@@ -14,6 +14,7 @@ from bridge.flow.showing import show
 from bridge.flow.work import Work
 from bridge.ids import ConversationId, MessageId
 from bridge.message import Attachment, Intent, Message, Origin, Piece
+from bridge.move import followed
 from bridge.ports.chat import Heard
 from bridge.ports.store import Key
 from bridge.post import Mark, PostKind
@@ -27,6 +28,10 @@ INPUT_CHARS = 200_000
 async def say(work: Work, heard: Heard, lanes: Dispatch) -> None:
     """Makes it the input of the session that is bound to the place. Raises `Refused`."""
     binding = await work.store.binding(heard.place)
+    if binding is None and (new := followed(await work.store.moves()).get(heard.place)) is not None:
+        # It has moved since this was led there, or another bridge has seen to that.
+        heard = replace(heard, place=new)
+        binding = await work.store.binding(new)
     session = await work.session(binding.session) if binding and binding.session else None
     if session is None or session.closed_at is not None:
         if not heard.silent and heard.person.operator:

@@ -12,6 +12,7 @@ SHOWN_PARTS = 3
 
 REST, FILE = "rest", "file"
 """What its buttons are for."""
+FILE_NAME = "answer.md"
 
 
 def as_file(key: str) -> Button:

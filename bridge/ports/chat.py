@@ -58,10 +58,11 @@ class Pressed:
 
 @dataclass(frozen=True, slots=True)
 class MenuLine:
-    """What a command does, as the menu of a chat says it."""
+    """What a command does, as the menu of a chat says it, and whether it takes files along."""
 
     help: str
     operators_only: bool = False
+    files: bool = False
 
 
 class Overtakes(Enum):
@@ -71,9 +72,8 @@ class Overtakes(Enum):
     WHAT_WAITS = auto()
     """It is acted on at once."""
     STOP = auto()
-    """The same, and what is said after it waits for it."""
-    STOP_ALL = auto()
-    """The same, and what was said before it, but commands, is not acted on any more."""
+    """The same, and what is said after it waits for it. What was said before it, but commands, is not acted on any
+    more: whoever stops a session does not mean it to begin with that."""
 
 
 class NotDelivered(Exception):
@@ -87,6 +87,10 @@ class NotDelivered(Exception):
 
 class Gone(NotDelivered):
     """The place is no more, for its topic was deleted."""
+
+
+class TooLong(NotDelivered):
+    """The chat takes less at once than it was thought to. The same text may fit into a document."""
 
 
 class Later(NotDelivered):
@@ -259,6 +263,10 @@ class Intake(Protocol):
 
     async def hear(self, heard: Heard) -> None:
         """Acts on what was said, once per `heard.key`. Everything it has to say comes back as posts."""
+        ...
+
+    async def outrank(self, heard: Heard) -> None:
+        """Shows that it is not acted on, since a stop came before it was."""
         ...
 
     async def bound(self, place: Place) -> bool:

@@ -331,6 +331,11 @@ class Store(Protocol):
         """The pending posts of places of `scheme`, due or not: finals first, then by `created_at`, then by id."""
         ...
 
+    async def foremost_posts(self, scheme: str) -> list[Post]:
+        """Those of them that could be next at their places, in the same order: at least the first of each urgency at
+        each place, and all handoffs that are not shown yet. Hundreds that wait behind them are not read."""
+        ...
+
     async def sent_post(self, scheme: str, receipt: str) -> Post | None:
         """The post that the chat of `scheme` gave this receipt, wherever in that chat it is. A mark was given none."""
         ...

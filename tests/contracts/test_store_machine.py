@@ -302,6 +302,9 @@ class StoreMachine(RuleBasedStateMachine):
         assert await store.pending_posts("web") == sorted(
             pending, key=lambda one: (one.kind is not PostKind.FINAL, one.created_at, one.id)
         )
+        foremost = await store.foremost_posts("web")
+        assert [one for one in await store.pending_posts("web") if one in foremost] == foremost
+        assert {(one.place, one.urgency) for one in foremost} == {(one.place, one.urgency) for one in pending}
         assert await store.live_turns() == sorted((one for one in model.all(Turn) if one.live), key=lambda one: one.id)
         assert await store.message(message("m-9", recipient=FINANCE).id) is None
 

@@ -6,11 +6,12 @@ import pytest
 
 from bridge.approval import Subject
 from bridge.errors import Conflict
+from bridge.flow.precedence import heads
 from bridge.grant import Scope
 from bridge.ids import ConversationId, MessageId, Place, SessionId
 from bridge.message import Attachment, Outcome, State
 from bridge.ports.store import Change, DayQuota, Parties, Store
-from bridge.post import PostKind, PostState
+from bridge.post import Button, PostKind, PostState
 from bridge.turn import Process, TurnState
 from tests.contracts.entities import (
     CAREER,
@@ -122,6 +123,41 @@ async def test_pending_posts_of_a_place_come_finals_first_then_as_they_were_made
     assert [one.id for one in found if one.place == HOME] == ["p-5", "p-2", "p-8", "p-3", "p-4"]
     assert [one.id for one in found if one.place == there] == ["p-6", "p-1"]
     assert len(found) == 7
+
+
+async def test_foremost_are_the_posts_that_could_be_next_at_their_places(store: Store) -> None:
+    there = Place("web:there")
+    button = Button("Yes", "ok:1")
+    foremost = [
+        post("p-01", key="final:1", kind=PostKind.FINAL, created_at=4.0),
+        post("p-02", key="notice:1", created_at=1.0, due_at=99.0),
+        post("p-03", key="reply:1", created_at=3.0),
+        post("p-04", key="asks:1", created_at=2.5, buttons=(button,)),
+        post("p-06", key="handoff:1", kind=PostKind.HANDOFF, created_at=1.0),
+        post("p-07", key="handoff:2", kind=PostKind.HANDOFF, created_at=2.0),
+        post("p-08", key="notice:2", created_at=1.0, receipt="7"),
+        post("p-09", key="progress:1", kind=PostKind.PROGRESS, created_at=1.0, receipt="8"),
+        post("p-10", key="mark:1", kind=PostKind.MARK, created_at=1.0, receipt="9"),
+        post("p-11", key="final:2", kind=PostKind.FINAL, place=there),
+    ]
+    behind = [
+        post("p-21", key="final:3", kind=PostKind.FINAL, created_at=5.0),
+        post("p-22", key="notice:3", created_at=1.5),
+        post("p-23", key="reply:2", created_at=3.5),
+        *(post(f"q-{n}", key=f"mark:{n + 2}", kind=PostKind.MARK, created_at=2.0 + n, receipt="9") for n in range(30)),
+    ]
+    elsewhere = [
+        post("p-31", key="notice:4", state=PostState.SENT, created_at=0.0),
+        post("p-32", key="notice:5", place=Place("webby:home"), created_at=0.0),
+    ]
+    await store.commit(Change(puts=[*behind, *foremost, *elsewhere]))
+    pending = await store.pending_posts("web")
+    found = await store.foremost_posts("web")
+    assert found == [one for one in pending if one in found]
+    assert {one.id for one in foremost} <= {one.id for one in found}
+    assert not {one.id for one in behind} & {one.id for one in found}
+    for now in (0.0, 100.0):
+        assert {one.id for one in heads(found, now)} == {one.id for one in heads(pending, now)}
 
 
 async def test_a_sent_post_is_found_by_its_receipt_in_all_places_of_its_chat(store: Store) -> None:

@@ -150,6 +150,17 @@ async def test_what_is_refused_or_ended_undone_is_marked_so() -> None:
         assert (await marks(on))[1:] == [Mark.ACCEPTED, Mark.REFUSED]
 
 
+async def test_what_a_stop_outranks_is_marked_so_where_a_session_would_have_heard_it() -> None:
+    async with stage(session("career")) as on:
+        for _ in range(2):
+            await on.exchange.inbound.outrank(Heard(room("career"), OPERATOR, "work", "k", receipt="77"))
+        await on.exchange.inbound.outrank(Heard(room("nowhere"), OPERATOR, "work", "other", receipt="78"))
+        await on.quiet()
+        assert await marks(on) == [Mark.REFUSED]
+        assert await on.store.post("mark:other") is None
+        assert on.runtime.prompts == []
+
+
 async def test_a_mark_is_no_post_that_was_sent() -> None:
     async with stage(session("career")) as on:
         await hear(on, "work", receipt="77")

@@ -174,9 +174,7 @@ async def test_status_tells_why_a_session_is_paused() -> None:
 
 async def test_bind_moves_a_place_but_not_one_of_the_file() -> None:
     async with stage(session("desk"), session("career"), limits=Limits()) as on:
-        assert (await said(on, "/bind career")).startswith(
-            "Not done: room:desk is bound to default/desk"
-        )
+        assert (await said(on, "/bind career")).startswith("Not done: room:desk is bound to default/desk")
         assert await said(on, "/bind desk") == "This place is bound to Desk (default/desk)."
         for handle in ("desk", "career"):
             await on.say("side", f"/bind {handle}")

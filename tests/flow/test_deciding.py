@@ -1,11 +1,13 @@
 """What asks people can be answered by a reply in words, and shows what happened to whoever looks at it late."""
 
+from dataclasses import replace
+
 import pytest
 
 from bridge.decision import Effect, Verb
 from bridge.grant import Scope
 from bridge.message import Origin, Outcome, State
-from bridge.ports.chat import Heard, Pressed
+from bridge.ports.chat import Heard, Overtakes, Pressed
 from bridge.post import Post
 from bridge.views import Receipt
 from tests.flow.stage import OPERATOR, USER, Stage, ident, room, rule, session, stage
@@ -50,7 +52,8 @@ async def test_and_denied(word: str) -> None:
         await on.say("career", word, to=post)
         await on.quiet()
         assert (await on.message(sent.message_id)).outcome is Outcome.REFUSED
-        assert "denied by" in on.chat.posts[post.key].text
+        assert on.chat.posts[post.key].text.count("denied by") == 1
+        assert on.chat.posts[post.key].text.count(" by ") == 1
 
 
 async def test_a_word_of_a_member_who_is_no_operator_decides_nothing() -> None:
@@ -59,6 +62,22 @@ async def test_a_word_of_a_member_who_is_no_operator_decides_nothing() -> None:
         await on.say("career", "approve", USER, to=post)
         await on.chat.seen(CAREER, "only an operator may decide this")
         assert (await on.message(sent.message_id)).state is State.HELD
+
+
+async def test_a_word_that_decides_passes_what_waits_at_its_place() -> None:
+    async with stage(session("career"), rules=ASKING) as on:
+        _, post = await held(on)
+        approves = Heard(CAREER, OPERATOR, "approve", "room:career:9", reply_to=on.chat.receipts[post.key])
+        await on.say("career", "/queue")
+        notice = on.chat.receipts[(await on.chat.seen(CAREER, "Nothing waits")).key]
+        for heard, overtakes in (
+            (approves, Overtakes.WHAT_WAITS),
+            (replace(approves, person=USER), Overtakes.NOTHING),
+            (replace(approves, passed_on=True), Overtakes.NOTHING),
+            (replace(approves, reply_to=notice), Overtakes.NOTHING),
+            (replace(approves, reply_to=None), Overtakes.NOTHING),
+        ):
+            assert await on.exchange.inbound.overtakes(heard) is overtakes
 
 
 async def test_a_forwarded_word_decides_nothing() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from bridge.flow import showing
 from bridge.ids import Place
 from bridge.limits import Limits
-from bridge.ports.chat import Ambiguous, Blocked, Later, NotDelivered
+from bridge.ports.chat import Ambiguous, Blocked, Later, NotDelivered, TooLong
 from bridge.ports.runtime import Prompt, Result, Text
 from bridge.post import Button, Post, PostKind, PostState, Urgency
 from tests.fakes.runtime import FakeAgent
@@ -349,6 +349,24 @@ async def test_what_nobody_makes_room_for_is_given_up_in_the_end() -> None:
         assert [post.key for post in await on.store.pending_posts("room")] == ["one"]
         await on.clock.advance(900)
         assert await on.store.pending_posts("room") == []
+
+
+async def test_a_final_that_is_too_long_for_its_chat_comes_as_a_document_and_anything_else_is_reported() -> None:
+    async with stage(session("career")) as on:
+        on.chat.fault = lambda post: TooLong("too long") if post.file is None and post.text == "long" else None
+        await show(on, "final", "long", kind=PostKind.FINAL)
+        await show(on, "notice", "long")
+        await on.quiet()
+        (post,) = (one for one in on.chat.deliveries if one.place == CAREER)
+        assert (post.key, post.file, post.text, post.markup) == ("final", "answer.md", "long", None)
+        on.chat.fault = lambda post: TooLong("too long") if post.place == CAREER else None
+        await show(on, "other", "long", kind=PostKind.FINAL)
+        await on.quiet()
+        assert {key: one.state for key in ("final", "notice", "other") if (one := await on.store.post(key))} == {
+            "final": PostState.SENT,
+            "notice": PostState.FAILED,
+            "other": PostState.FAILED,
+        }
 
 
 async def test_a_final_is_never_shed() -> None:

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from adapters.memory.store import MemoryStore
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.flow.naming import topic_name
+from bridge.flow.picking import OVER
 from bridge.flow.work import Work
 from bridge.ids import Place
 from bridge.message import Origin, Outcome
@@ -122,15 +124,51 @@ async def test_handles_are_never_given_again() -> None:
 async def test_without_a_session_here_the_only_agent_is_taken_else_they_are_listed() -> None:
     runtime = FakeRuntime(configured=("fake", "helper"))
     async with stage(session("career"), runtime=runtime) as on:
-        said = await command(on, "/new Taxes")
-        assert '/new "Taxes" fake' in said
-        assert '/new "Taxes" helper' in said
+        assert "Which agent is to work in “Taxes”?" in await command(on, "/new Taxes")
         assert on.chat.topics == {}
         on.runtime.configured = ("helper",)
         await command(on, "/new Taxes")
         made = await on.store.session(ident("taxes"))
         assert made is not None
         assert made.agent == "helper"
+
+
+@pytest.mark.parametrize("name", ["Taxes", "Taxes of “2026”", "x" * 128])
+async def test_of_several_agents_one_is_picked_and_the_list_becomes_what_came_of_it(name: str) -> None:
+    runtime = FakeRuntime(configured=("fake", "helper"))
+    store = MemoryStore()
+    async with stage(session("career"), runtime=runtime, store=store) as on:
+        await command(on, f"/new {name}")
+    async with stage(session("career"), runtime=runtime, store=store, chat=on.chat) as on:
+        assert "Type /new yourself" in await on.press("desk", "helper", USER)
+        with pytest.raises(AssertionError):
+            await on.press("desk", "nobody")
+        assert await on.press("desk", "helper") == "helper"
+        await on.quiet()
+        assert on.chat.topics == {MADE: name}
+        bound = await on.store.binding(MADE)
+        made = await on.store.session(bound.session) if bound and bound.session else None
+        assert made is not None
+        assert (made.title, made.agent) == (name, "helper")
+        (said,) = on.chat.texts(DESK)
+        assert "https://room.example/topic-1" in said
+        with pytest.raises(AssertionError):
+            await on.press("desk", "helper")
+
+
+async def test_of_an_agent_that_is_gone_by_then_and_of_a_topic_that_cannot_be_made_the_list_tells() -> None:
+    runtime = FakeRuntime(configured=("fake", "helper"))
+    async with stage(session("career"), runtime=runtime) as on:
+        await command(on, "/new Taxes")
+        runtime.configured = ("fake", "other")
+        assert await on.press("desk", "helper") == OVER
+        await on.quiet()
+        assert on.chat.texts(DESK) == ["That agent is not there any more."]
+        await command(on, "/new Rents")
+        on.chat.refuses = lambda deed: NotDelivered("no right")
+        await on.press("desk", "other")
+        await on.quiet()
+        assert "no topic was made: no right" in on.chat.texts(DESK)[-1]
 
 
 @pytest.mark.parametrize(

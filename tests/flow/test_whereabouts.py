@@ -63,6 +63,18 @@ async def test_all_that_waits_goes_where_the_place_has_gone() -> None:
         assert (bound.session, bound.source) == (ident("career"), Source.FILE)
 
 
+async def test_what_is_said_while_its_place_moves_is_said_at_the_new_one() -> None:
+    async with stage(session("career")) as on:
+        on.agent("career", echo)
+        ledger = on.exchange.inbound._ledger
+        await on.exchange.inbound.happened(Migrated(OLD, NEW))
+        ledger.moves = {}  # it had been led by what this bridge knew before
+        await on.say("career", "hello")
+        await on.quiet()
+        assert [prompt.words for _, prompt in on.runtime.prompts] == ["hello"]
+        assert not any("No session is bound" in post.text for post in on.chat.posts.values())
+
+
 async def test_whichever_word_of_a_migration_comes_first_it_happens_once() -> None:
     async with stage(session("career")) as on:
         await on.exchange.inbound.happened(Migrated(OLD, NEW))

@@ -25,7 +25,7 @@ class Commands:
     @property
     def menu(self) -> Mapping[str, MenuLine]:
         """What people can be shown: each command's name, without the slash, and what it does."""
-        return {one.name: MenuLine(one.help, one.operators_only) for one in self._commands.values()}
+        return {one.name: MenuLine(one.help, one.operators_only, one.files) for one in self._commands.values()}
 
     def named(self, name: str) -> Command | None:
         return self._commands.get(name)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from bridge import wording
 from bridge.errors import Code, Refused
+from bridge.flow import choices
 from bridge.flow.agents import Agents
 from bridge.flow.commands.command import Command, Group, Here, Reply, word
 from bridge.flow.ending import Ending
@@ -91,7 +92,10 @@ class OfTopics:
         """What has been made is told by the change that binds it, so that it is not made twice to be told."""
         if not rest:
             return await self._fresh(heard, rest)
-        name, agent, cwd = await self._wanted(heard, rest)
+        wanted = await self._wanted(heard, rest)
+        if isinstance(wanted, Reply):
+            return wanted
+        name, agent, cwd = wanted
         ident = await self._ledger.do(lambda work: self._roster.free(work, handle_from(name)))
         new = NewSession(ident, name, agent, cwd)
 
@@ -105,8 +109,9 @@ class OfTopics:
         await self._topics.make(new, heard.place, name, told)
         return None
 
-    async def _wanted(self, heard: Heard, rest: str) -> tuple[str, str, str | None]:
-        """The name, the agent and its directory. The last word is an agent where there is one of that name."""
+    async def _wanted(self, heard: Heard, rest: str) -> tuple[str, str, str | None] | Reply:
+        """The name, the agent and its directory; or the question which agent. The last word is an agent where there is
+        one of that name."""
         here, known = await self._here.found(heard.place), self._agents.names()
         name, agent = _quoted(rest) or _ended(rest, known)
         name = checked_name(name)
@@ -117,6 +122,8 @@ class OfTopics:
         if agent is not None and agent in known:
             same = here is not None and here.agent == agent
             return name, agent, here.cwd if here is not None and same else None
+        if agent is None and known:
+            return choices.agents(heard, name, known)
         what = "it takes an agent" if agent is None else f"there is no agent {agent[:40]}"
         each = " or ".join(f'/new "{name}" {one}' for one in known) or "none is configured in tieline.toml"
         raise Refused(Code.INVALID_REQUEST, what, remedy=f"Like: {each}.")

@@ -258,6 +258,16 @@ def test_the_token_may_be_in_a_file_of_the_home(loaded: Load, tmp_path: Path) ->
     assert settings.telegram.token == "789:ghi"
 
 
+def test_the_secret_of_the_webhook_may_be_in_a_file_too(loaded: Load, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("of_the-file\n")
+    text = "[telegram]\ntoken = '1:a'\n[telegram.webhook]\nurl = 'https://a.example/b'\nsecret_file = 'secret'"
+    for environ, secret in (({}, "of_the-file"), ({"TIELINE_TELEGRAM__WEBHOOK__SECRET": "other"}, "other")):
+        settings = loaded(text, **environ)
+        assert settings.telegram is not None
+        assert settings.telegram.webhook is not None
+        assert settings.telegram.webhook.secret == secret
+
+
 def test_a_token_of_the_environment_needs_no_file(loaded: Load) -> None:
     settings = loaded("[telegram]\ntoken_file = 'nowhere'", TIELINE_TELEGRAM__TOKEN="456:def")
     assert settings.telegram is not None

@@ -66,6 +66,10 @@ def test_of_plain_keys(text: str, expected: str, problems: Problems) -> None:
         (f"{_HOOK}url = 'https://a.example'\nlisten = 8443", "tieline.toml:5: telegram.webhook.listen should be an "),
         (f"{_HOOK}url = 'https://a.example'\nlisten = 'host:1'", "tieline.toml:5: telegram.webhook.listen should be "),
         (f"{_HOOK}url = 'https://a.example'\nsecret = 'a b'", "tieline.toml:5: telegram.webhook.secret is no secret "),
+        (
+            f"{_HOOK}url = 'https://a.example'\nsecret_file = 'x'",
+            "tieline.toml:5: telegram.webhook.secret_file cannot be ",
+        ),
         ("token = '1:a'\noperater = [1]", "tieline.toml:3: unknown setting telegram.operater; did you mean operators?"),
     ],
 )
@@ -301,6 +305,16 @@ def test_of_a_token_file_that_holds_none(tmp_path: Path, problems: Problems) -> 
 def test_of_the_environment(name: str, value: str, expected: str, problems: Problems) -> None:
     (problem,) = problems("[telegram]\ntoken = '1:a'\n[limits]\ndepth = 3", **{name: value})
     assert problem.startswith(expected)
+
+
+def test_of_a_secrets_file_that_holds_none(tmp_path: Path, problems: Problems) -> None:
+    for content in (b"", b"two words", b"s\xc3\xa9same", b"x" * 257, b"\xff\xfe"):
+        (tmp_path / "secret").write_bytes(content)
+        (problem,) = problems(f"[telegram]\n{_HOOK}url = 'https://a.example'\nsecret_file = 'secret'")
+        assert problem.startswith("tieline.toml:5: telegram.webhook.secret_file ")
+    text = f"[telegram]\n{_HOOK}url = 'https://a.example'\nsecret = 'a'\nsecret_file = 'secret'"
+    (problem,) = problems(text)
+    assert problem == "tieline.toml:6: telegram.webhook.secret_file is there beside secret; remove one of them"
 
 
 def test_no_problem_shows_a_secret(problems: Problems) -> None:

@@ -29,7 +29,7 @@ IMPATIENT = Patience(answer_s=1, poll_s=5)
 """For what never answers: no test has to wait longer than that."""
 
 
-MENU = {"ask": MenuLine("Ask a session"), "stop": MenuLine("Stop the turn", operators_only=True)}
+MENU = {"ask": MenuLine("Ask a session", files=True), "stop": MenuLine("Stop the turn", operators_only=True)}
 
 
 class Halfway:
@@ -80,6 +80,7 @@ class RememberingIntake:
         self.finished: dict[int, str | None] = {}
         self.heard: list[Heard] = []
         self.edited: list[Heard] = []
+        self.outranked: list[Heard] = []
         self.held_up: list[Heard] = []
         self.unbound: set[Place] = set()
         self.pressed: list[Pressed] = []
@@ -124,6 +125,11 @@ class RememberingIntake:
         if heard.key not in [known.key for known in self.heard]:
             self.heard.append(heard)
         self._pulse()
+
+    async def outrank(self, heard: Heard) -> None:
+        self._store()
+        if heard not in self.outranked:
+            self.outranked.append(heard)
 
     async def bound(self, place: Place) -> bool:
         return place not in self.unbound

@@ -7,7 +7,7 @@ import pytest
 
 from adapters.telegram.budget import Rate, Rates
 from bridge.ids import Place
-from bridge.ports.chat import Ambiguous, Blocked, Chat, Later, NotDelivered
+from bridge.ports.chat import Ambiguous, Blocked, Chat, Later, NotDelivered, TooLong
 from bridge.post import Button, PostKind, part_key
 from tests.adapters.telegram.stage import (
     CAREER,
@@ -249,11 +249,35 @@ async def test_what_is_too_long_or_empty_is_refused_for_good(
 ) -> None:
     async with running(chat_for(api, clock), intake) as chat:
         await api.until(lambda: api.updates.polling)
-        for text in ("x" * 4097, "😀" * 2049, "  "):
-            assert (await refused(chat, text=text)).retry_at is None
+        api.fail("sendMessage", Fault.TOO_LARGE)
+        for text, told in (("413", TooLong), ("x" * 4097, TooLong), ("😀" * 2049, TooLong), ("  ", NotDelivered)):
+            error = await refused(chat, text=text)
+            assert (type(error), error.retry_at) == (told, None)
         for part in chat.compose("😀" * 5000):
             await chat.deliver(post(part.text))
     assert "".join(sent.text for sent in api.sent(FORUM, DESK)) == "😀" * 5000
+
+
+async def test_what_answers_a_message_that_is_gone_is_sent_all_the_same(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        await chat.deliver(post("answer", reply_to=f"{FORUM}/9999"))
+    (sent,) = api.sent(FORUM, DESK)
+    assert (sent.text, sent.reply_to) == ("answer", None)
+
+
+async def test_of_a_document_the_buttons_change(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        document = post("whole", file="answer.md", buttons=(Button("As a file", "file:1"),))
+        receipt = await chat.deliver(document)
+        for _ in range(2):
+            assert await chat.deliver(replace(document, receipt=receipt, buttons=())) == receipt
+    (sent,) = api.sent(FORUM, DESK)
+    assert sent.buttons == ()
+    assert sent.file is not None
 
 
 async def test_what_would_disguise_itself_is_made_visible(

@@ -6,7 +6,7 @@ from adapters.telegram.place import SCHEME
 from bridge.ports.runtime import Prompt, ToolBegun, ToolEnded
 from tests.adapters.telegram.stage import CAREER, DESK, FORUM, OPERATOR, USER, FlyingClock
 from tests.adapters.telegram.test_uninvited import Office, office
-from tests.fakes.bot_api import BotApi, Sent
+from tests.fakes.bot_api import BotApi, Fault, Sent, Upload
 from tests.fakes.runtime import FakeAgent
 
 
@@ -49,6 +49,20 @@ async def test_a_turn_is_one_silent_message_with_a_stop_and_then_a_final_that_is
         assert (live.silent, final.silent) == (True, False)
         await api.seen(lambda sent: sent.text == "Done after 1:05 · 1 tool")
         assert [sent.text for sent in api.sent(FORUM, DESK)] == ["Done after 1:05 · 1 tool", "It is clean."]
+
+
+async def test_a_final_that_telegram_takes_for_too_long_comes_as_a_document(api: BotApi, clock: FlyingClock) -> None:
+    async with office(api, clock) as here:
+        busy = Busy(here, "desk")
+        busy.go.set()
+        api.fail("sendMessage", Fault.TOO_LARGE)
+        api.say("look", chat=FORUM, thread=DESK, user=OPERATOR)
+        final = await api.seen(lambda sent: sent.file is not None)
+        assert (final.thread, final.silent, final.file) == (
+            DESK,
+            False,
+            Upload("document", "answer.md", b"It is clean."),
+        )
 
 
 async def test_the_button_stops_the_turn_for_an_operator_only_and_says_so(api: BotApi, clock: FlyingClock) -> None:

@@ -78,12 +78,6 @@ async def test_a_long_quote_is_cut(api: BotApi, clock: FlyingClock, intake: Reme
     assert one.text == "x" * (MOST_QUOTED - 1) + "…"
 
 
-async def test_a_file_that_is_replied_to_is_named(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
-    first = api.document(b"x", name="plan.pdf", chat=FORUM, thread=DESK, user=STRANGER)
-    api.say("read it", chat=FORUM, thread=DESK, user=USER, reply_to=first)
-    assert [one.text for one in (await heard(api, clock, intake, count=2)).attachments] == ["(plan.pdf)"]
-
-
 async def test_what_was_said_elsewhere_is_quoted_with_who_said_it(
     api: BotApi, clock: FlyingClock, intake: RememberingIntake
 ) -> None:

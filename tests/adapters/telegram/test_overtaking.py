@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from bridge.ports.chat import Heard, Overtakes
 from tests.adapters.telegram.stage import (
     DESK,
     DESK_PLACE,
@@ -77,18 +78,19 @@ async def test_a_stop_passes_what_waits_and_what_is_said_after_it_waits_for_it(a
     intake.hear = slow_stop  # type: ignore[method-assign]
     async with running(chat_for(api, clock), intake):
         await connected(api)
-        say(api, "one", "two")
+        say(api, "one")
         await intake.begun.wait()
         say(api, "/stop", "do this instead", "/status")
         await intake.until(lambda: intake.texts == ["/status"])
         intake.go.set()
-        await intake.until(lambda: intake.texts == ["/status", "one", "two"])
+        await intake.until(lambda: intake.texts == ["/status", "one"])
         stopping.set()
-        await intake.until(lambda: intake.texts == ["/status", "one", "two", "/stop", "do this instead"])
+        await intake.until(lambda: intake.texts == ["/status", "one", "/stop", "do this instead"])
 
 
-async def test_what_was_said_before_a_stop_of_everything_is_not_acted_on_any_more(
-    api: BotApi, clock: FlyingClock
+@pytest.mark.parametrize("stop", ["/stop", "/stop all"])
+async def test_what_was_said_before_a_stop_is_not_acted_on_any_more_and_marked_so(
+    api: BotApi, clock: FlyingClock, stop: str
 ) -> None:
     intake = Stalling()
     async with running(chat_for(api, clock), intake):
@@ -96,11 +98,55 @@ async def test_what_was_said_before_a_stop_of_everything_is_not_acted_on_any_mor
         say(api, "one", "two", "/bind career", "three")
         api.say("elsewhere", user=OPERATOR)
         await intake.until(lambda: intake.texts == ["elsewhere"])
-        say(api, "/stop all", "four")
-        await intake.until(lambda: "/stop all" in intake.texts)
+        say(api, stop, "four")
+        await intake.until(lambda: stop in intake.texts)
         await intake.until(lambda: len([error for error in intake.finished.values() if error]) == 2)
         intake.go.set()
-        await intake.until(lambda: intake.texts == ["elsewhere", "/stop all", "one", "/bind career", "four"])
+        await intake.until(lambda: intake.texts == ["elsewhere", stop, "one", "/bind career", "four"])
+        assert {heard.text for heard in intake.outranked} == {"two", "three"}
+
+
+async def test_a_stop_comes_after_what_is_just_being_heard(api: BotApi, clock: FlyingClock) -> None:
+    intake = Stalling()
+    overtakes = intake.overtakes
+
+    async def and_go_soon(heard: Heard) -> Overtakes:
+        if heard.text == "/stop all":
+            asyncio.get_running_loop().call_later(0.05, intake.go.set)
+        return await overtakes(heard)
+
+    intake.overtakes = and_go_soon  # type: ignore[method-assign]
+    async with running(chat_for(api, clock), intake):
+        await connected(api)
+        say(api, "one", "two")
+        await intake.begun.wait()
+        say(api, "/stop all")
+        await intake.hears("one", "/stop all")
+        await intake.until(lambda: len(intake.finished) == 3)
+        assert [heard.text for heard in intake.outranked] == ["two"]
+
+
+async def test_a_stop_that_was_carried_out_before_a_crash_still_comes_before_what_was_said(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    done = intake.done
+
+    async def hangs(source: str, number: int, error: str | None = None) -> None:
+        await asyncio.Event().wait()
+
+    intake.done = hangs  # type: ignore[method-assign]
+    intake.slow[DESK_PLACE] = asyncio.Event()
+    async with running(chat_for(api, clock), intake):
+        await connected(api)
+        say(api, "one", "two")
+        await intake.until(lambda: len(intake.held_up) == 1)
+        del intake.slow[DESK_PLACE]
+        say(api, "/stop")
+        await intake.hears("/stop")
+    intake.done = done  # type: ignore[method-assign]
+    async with running(chat_for(api, clock), intake):
+        await intake.until(lambda: len(intake.finished) == 3)
+        assert [heard.text for heard in intake.heard] == ["/stop"]
 
 
 @pytest.mark.parametrize("text", ["/stop", "/stop all", "/stopp", "/new", "stop"])

@@ -1,5 +1,7 @@
 """Topics, as Telegram has them and loses them (invariant 11)."""
 
+import asyncio
+
 import pytest
 
 from adapters.telegram.chat import TelegramChat
@@ -258,6 +260,22 @@ async def test_the_word_of_a_migration_is_passed_on_before_what_is_said_in_the_n
         await intake.until(lambda: len(intake.heard) == 2)
     assert {heard.text: heard.place for heard in intake.heard} == {"before": GROUP_PLACE, "after": SUPER_PLACE}
     assert Migrated(GROUP_PLACE, SUPER_PLACE) in intake.happenings
+
+
+async def test_what_was_said_before_a_migration_is_not_overtaken_by_what_is_said_after_it(
+    api: BotApi, chat: TelegramChat, intake: RememberingIntake
+) -> None:
+    api.group(GROUP)
+    intake.slow[GROUP_PLACE] = asyncio.Event()
+    api.say("before", user=USER, chat=GROUP)
+    api.migrate(GROUP, SUPER, user=USER)
+    api.say("after", user=USER, chat=SUPER)
+    api.say("meanwhile", user=USER, chat=FORUM, thread=DESK)
+    async with running(chat, intake):
+        await intake.hears("meanwhile")
+        assert Migrated(GROUP_PLACE, SUPER_PLACE) not in intake.happenings
+        intake.slow[GROUP_PLACE].set()
+        await intake.hears("meanwhile", "before", "after")
 
 
 async def test_a_strangers_chat_is_not_believed_that_it_was_ours(

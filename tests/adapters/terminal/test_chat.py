@@ -30,6 +30,8 @@ class Intake:
     async def overtakes(self, heard: Heard) -> Overtakes:
         return Overtakes.NOTHING
 
+    async def outrank(self, heard: Heard) -> None: ...
+
     async def unhandled(self, source: str) -> list[tuple[int, str]]:
         return []
 

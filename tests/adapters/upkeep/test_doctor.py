@@ -121,12 +121,19 @@ def test_what_is_no_database_fails(examine: Examine, home: Path) -> None:
 
 def test_what_others_may_read_is_told_and_left_as_it_is(examine: Examine, home: Path) -> None:
     (home / "tieline.toml").write_text('[telegram]\ntoken_file = "bot"\n')
+    with (home / "tieline.toml").open("a") as file:
+        file.write('[telegram.webhook]\nurl = "https://a.example/b"\nsecret_file = "word"\n')
     (home / "bot").write_text("123:abc")
-    for path, mode in ((home, 0o755), (home / "bot", 0o644)):
-        path.chmod(mode)
-    code, found = examine()
-    assert (code, found["permissions"]["level"]) == (0, "warn")
-    assert found["permissions"]["remedy"] == f"chmod 600 {home / 'bot'}"
+    (home / "word").write_text("sesame")
+    home.chmod(0o755)
+    for path in home.iterdir():
+        path.chmod(0o600)
+    for secret in (home / "bot", home / "word"):
+        secret.chmod(0o644)
+        code, found = examine()
+        assert (code, found["permissions"]["level"]) == (0, "warn")
+        assert found["permissions"]["remedy"] == f"chmod 600 {secret}"
+        secret.chmod(0o600)
     assert home.stat().st_mode & 0o777 == 0o755
 
 

@@ -105,9 +105,11 @@ class BotApi(People):
         """Adds an update as it is, valid or not; returns its number."""
         return self.updates.add_raw(update)
 
-    def repeat(self) -> None:
-        """The updates that wait are delivered twice in one answer."""
-        self.updates.pending = [update for update in self.updates.pending for _ in range(2)]
+    def repeat(self, count: int | None = None) -> None:
+        """The updates that wait are delivered twice in one answer: all of them, or the first `count`."""
+        twice = self.updates.pending[:count]
+        rest = self.updates.pending[len(twice) :]
+        self.updates.pending = [update for update in twice for _ in range(2)] + rest
         self._world.pulse()
 
     # What the bot has done

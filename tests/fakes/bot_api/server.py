@@ -14,6 +14,7 @@ from tests.fakes.bot_api.methods import Methods
 from tests.fakes.bot_api.traffic import SENDS, Traffic
 from tests.fakes.bot_api.world import ApiError, Sent, World
 
+_LOST_S = 0.25
 _ROOM_FOR_UPLOADS = 64 * 1024 * 1024
 
 
@@ -21,9 +22,11 @@ class Fault(Enum):
     """What goes wrong with one request."""
 
     ERROR_500 = "answered 500; nothing was done"
+    TOO_LARGE = "answered 413; nothing was done"
     CUT_BEFORE = "the connection is reset; nothing was done"
     CUT_AFTER = "it was done, and the connection is reset before the answer"
     SILENT_AFTER = "it was done, and no answer ever comes"
+    LOST_AFTER = "it was done, no answer comes, and a while later the connection is reset"
     SLOW_AFTER = "it was done, and the answer takes a second"
 
 
@@ -99,6 +102,8 @@ class Server:
         fault = self._fault(method.__api_method__)
         if fault is Fault.ERROR_500:
             return _refusal(ApiError(500, "Internal Server Error"))
+        if fault is Fault.TOO_LARGE:
+            return _refusal(ApiError(413, "Request Entity Too Large"))
         if fault is Fault.CUT_BEFORE:
             return _cut(request)
         shown = len(self._world.history)
@@ -111,9 +116,11 @@ class Server:
             return _refusal(ApiError(500, str(drift)))
         finally:
             self._world.pulse()
-        if fault in (Fault.CUT_AFTER, Fault.SILENT_AFTER):
+        if fault in (Fault.CUT_AFTER, Fault.SILENT_AFTER, Fault.LOST_AFTER):
             self.unconfirmed.extend(self._world.history[shown:])
-        if fault is Fault.CUT_AFTER:
+        if fault is Fault.LOST_AFTER:
+            await asyncio.sleep(_LOST_S)
+        if fault in (Fault.CUT_AFTER, Fault.LOST_AFTER):
             return _cut(request)
         if fault is Fault.SILENT_AFTER:
             await asyncio.Event().wait()
@@ -131,6 +138,7 @@ class Server:
             Fault.CUT_BEFORE: weather.cut_before,
             Fault.CUT_AFTER: weather.cut_after,
             Fault.SILENT_AFTER: weather.silent,
+            Fault.LOST_AFTER: weather.lost,
         }
         return next((fault for fault, chance in chances.items() if self._traffic.falls(chance)), None)
 

@@ -33,12 +33,14 @@ SENDS = frozenset({"sendMessage", "sendPhoto", "sendDocument"})
 @dataclass(frozen=True, slots=True)
 class Weather:
     """Chances, between 0 and 1, that a request that counts gets 429 with one of `retry_after`, that a send is done
-    and its answer never comes, or that its connection is cut before or after it is done."""
+    and its answer never comes (`silent`), or not before its connection breaks (`lost`), or that its connection is cut
+    before or after it is done."""
 
     seed: int = 0
     flood: float = 0
     retry_after: tuple[int, ...] = (1, 2, 3)
     silent: float = 0
+    lost: float = 0
     cut_before: float = 0
     cut_after: float = 0
 
