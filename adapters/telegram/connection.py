@@ -51,7 +51,7 @@ class Connection:
         self.sender = Sender(self._bot, failures)
         self.marks = Marks(self._bot, failures)
         self.topics = Topics(self._bot, self.sender, clock)
-        self._fetching = Fetching(self._bot, files, clock, randomness)
+        self._fetching = Fetching(self._bot, config.token, files, clock, randomness)
         self.glimpses = Glimpses(self._bot)
         self._menus: Menus | None = None
 

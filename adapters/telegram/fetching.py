@@ -1,9 +1,12 @@
 """Fetches what people send from Telegram, and keeps it before the message that it came with counts as handled."""
 
+import asyncio
 import logging
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import count
-from urllib.parse import quote, urlsplit, urlunsplit
+from pathlib import Path
+from urllib.parse import quote
 
 from telegram import File
 from telegram.error import BadRequest, Forbidden, RetryAfter, TelegramError
@@ -28,22 +31,34 @@ MOST_REPLIED = 5 * 1024 * 1024
 _PATIENCE_REPLIED_S = 10.0
 
 
+@dataclass(slots=True)
+class _Patience:
+    """How much longer somebody waits for what was sent. It passes by what is waited, not by the time of day."""
+
+    left_s: float
+
+
 class Fetching:
-    def __init__(self, bot: Bot, files: Files | None, clock: Clock, randomness: Randomness) -> None:
+    def __init__(self, bot: Bot, token: str, files: Files | None, clock: Clock, randomness: Randomness) -> None:
         self._bot = bot
+        self._token = token
         self._files = files
         self._clock = clock
         self._jitter = FullJitter(randomness, first_s=0.5, cap_s=15)
 
-    async def heard(self, said: Said) -> Heard:
-        """With its files at hand; and of those that cannot be had why."""
+    async def heard(self, parts: Sequence[Said]) -> list[Heard]:
+        """With their files at hand; and of those that cannot be had why. All of them together are waited for no longer
+        than one."""
+        sent, replied = _Patience(_PATIENCE_S), _Patience(_PATIENCE_REPLIED_S)
+        return [await self._heard(part, sent, replied) for part in parts]
+
+    async def _heard(self, said: Said, sent: _Patience, replied: _Patience) -> Heard:
         heard = said.heard
         for media in (*said.media, *([said.replied] if said.replied is not None else [])):
             try:
                 if media is said.replied and media.size > MOST_REPLIED:
                     raise _NotHad("you only reply to it, and it is large. Send or forward it, if it is to be read.")
-                patience_s = _PATIENCE_S if media is not said.replied else _PATIENCE_REPLIED_S
-                stored = await self._stored(media, patience_s)
+                stored = await self._stored(media, sent if media is not said.replied else replied)
             except _NotHad as why:
                 heard = replace(heard, missing=(*heard.missing, f"{media.name} did not come through: {why}"))
             else:
@@ -51,21 +66,21 @@ class Fetching:
                 heard = replace(heard, attachments=(*heard.attachments, file))
         return heard
 
-    async def _stored(self, media: Media, patience_s: float) -> Stored:
+    async def _stored(self, media: Media, patience: _Patience) -> Stored:
         """What was sent once and is replied to is there already."""
         key = f"{media.message}_{media.unique}"
         if self._files is None:
             raise _NotHad("this bridge keeps no files.")
         try:
-            return await self._files.found(key) or await self._fetched(media, key, self._files, patience_s)
+            return await self._files.found(key) or await self._fetched(media, key, self._files, patience)
         except OSError as error:
             _LOG.error("A file that was sent to the bot cannot be kept: %s", error)
             raise _NotHad("the bridge could not store it. See whether its disk is full, then send it again.") from error
 
-    async def _fetched(self, media: Media, key: str, files: Files, patience_s: float) -> Stored:
+    async def _fetched(self, media: Media, key: str, files: Files, patience: _Patience) -> Stored:
         """Tries again while that may help; but whoever sent it does not wait for ever."""
-        until = self._clock.now() + patience_s
         for attempt in count(1):
+            began = self._clock.now()
             try:
                 file = await self._bot.get_file(media.id)
                 return await self._kept(file, media, key, files)
@@ -73,7 +88,8 @@ class Fetching:
                 raise _NotHad(_told(error, media)) from error
             except TelegramError as error:
                 wait_s = seconds_of(error) if isinstance(error, RetryAfter) else self._jitter.after(attempt)
-                if self._clock.now() + wait_s > until:
+                patience.left_s -= wait_s + max(0.0, self._clock.now() - began)
+                if patience.left_s < 0:
                     raise _NotHad(
                         f"Telegram does not give it out now ({error.message}). Send it again later."
                     ) from error
@@ -81,17 +97,28 @@ class Fetching:
         raise AssertionError
 
     async def _kept(self, file: File, media: Media, key: str, files: Files) -> Stored:
-        path = file.file_path or ""
-        if path.startswith("/"):  # a Bot API server of one's own has it on its disk
-            try:
-                return await files.copy(key, media.name, path)
-            except FileNotFoundError as error:
-                raise _NotHad(
-                    "the Bot API server has it on another machine. Run it without --local, or here."
-                ) from error
-        url = urlsplit(path if "://" in path else f"{self._bot.base_file_url}/{path}")
-        data = await self._bot.request.retrieve(urlunsplit(url._replace(path=quote(url.path))))
+        path = (file.file_path or "").removeprefix(f"{self._bot.base_file_url}/")  # the library puts it before most
+        if path.startswith("/"):
+            return await files.copy(key, media.name, await asyncio.to_thread(_own, path, self._token))
+        data = await self._bot.request.retrieve(f"{self._bot.base_file_url}/{quote(path)}")
         return await files.keep(key, media.name, data)
+
+
+def _own(path: str, token: str) -> str:
+    """A Bot API server of one's own has its files on its disk, those of each bot in a folder that is called by its
+    token. Nothing else on this machine is for it to give out. Raises `_NotHad`."""
+    try:
+        real = Path(path).resolve(strict=True)
+        if not {token, f"{token}:T"}.isdisjoint(real.parts) and real.is_file():
+            with real.open("rb"):
+                return str(real)
+    except (FileNotFoundError, NotADirectoryError):
+        raise _NotHad("the Bot API server has it on another machine. Run it without --local, or here.") from None
+    except OSError as error:
+        why = f"the bridge may not read it where the Bot API server keeps it ({error.strerror})."
+        raise _NotHad(f"{why} Let its user read there, or run the server without --local.") from None
+    _LOG.error("The Bot API server gives out %s, which is no file of its own", path)
+    raise _NotHad("the Bot API server gives out a file that is not of this bot.")
 
 
 class _NotHad(Exception):

@@ -108,8 +108,8 @@ class Handling:
         return left
 
     async def _assign(self, number: int, raw: str) -> None:
-        """To the lane of its place; a press waits for nothing. What is said in a chat that is another one now comes
-        after the word that it is."""
+        """To the lane of its place; a press waits only for earlier ones by that person under the same post. What is
+        said in a chat that is another one now comes after the word that it is."""
         if number in self._open:
             return
         self._open.add(number)
@@ -218,7 +218,7 @@ class Handling:
         parts = [part if self._looks_back(part) else replace(part, replied=None) for part in parts]
         along = any(part.media or part.replied for part in parts)
         wanted = along and await self._intake.bound(parts[0].heard.place)
-        heard = joined([await self._fetching.heard(part) if wanted else part.heard for part in parts])
+        heard = joined(await self._fetching.heard(parts) if wanted else [part.heard for part in parts])
         if batch in self._outranked:
             return await self._not_heard(parts[0])
         if parts[0].edited:
@@ -252,5 +252,7 @@ def _lane(read: _Read | Said, number: int) -> Hashable:
             return read.place
         case Migrated():
             return read.new
+        case Tapped():
+            return read.person.id, read.receipt
         case _:
             return number

@@ -3,9 +3,11 @@
 import asyncio
 import hmac
 import json
+import logging
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from operator import attrgetter
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,7 +24,14 @@ MOST_BYTES = 1024 * 1024
 _SECRET = b"x-telegram-bot-api-secret-token"
 _BODY_S = 10.0
 _GRACE_S = 0.5
-_AT_ONCE = 100
+AT_ONCE = 100
+_CLOSE = (b"connection", b"close")
+_TELEGRAMS = (200, 503)
+"""What is answered to whoever knows the secret. All others are to go: what they still send is not waited for."""
+
+_STRANGERS = logging.getLogger(f"{__name__}.strangers")
+_STRANGERS.setLevel(logging.ERROR)
+"""What anybody can make a server warn of, as often as they like, fills no log."""
 
 
 class Listener:
@@ -55,11 +64,11 @@ class Listener:
             access_log=False,
             server_header=False,
             date_header=False,
-            limit_concurrency=_AT_ONCE,
+            limit_concurrency=2 * AT_ONCE,
         )
         config.load()
         self._server = await asyncio.get_running_loop().create_server(
-            lambda: H11Protocol(config, self._state, {}),
+            lambda: _Connection(config, self._state),
             self._webhook.host,
             self._webhook.port,
             family=socket.AF_INET6 if ":" in self._webhook.host else socket.AF_INET,
@@ -82,7 +91,8 @@ class Listener:
         if scope["type"] != "http":
             return
         status = await self._status(scope, receive)
-        await send({"type": "http.response.start", "status": status, "headers": [(b"content-length", b"0")]})
+        headers = [(b"content-length", b"0")] if status in _TELEGRAMS else [(b"content-length", b"0"), _CLOSE]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body"})
 
     async def _status(self, scope: Any, receive: Any) -> int:
@@ -112,6 +122,35 @@ class Listener:
         except Refused:
             return 503
         return 200
+
+
+class _Connection(H11Protocol):
+    """Where there is no room for another one, it gets that of the one that has been silent for longest: whoever
+    connects and says nothing keeps nobody out."""
+
+    def __init__(self, config: Config, state: ServerState) -> None:
+        super().__init__(config, state, {})
+        self.logger = _STRANGERS
+        self.silent_since = self.loop.time()
+
+    @property
+    def silent(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the library does
+        super().connection_made(transport)
+        if len(self.connections) > AT_ONCE:
+            others = [one for one in self.connections - {self} if isinstance(one, _Connection) and one.silent]
+            if others:
+                min(others, key=attrgetter("silent_since")).drop()
+
+    def on_response_complete(self) -> None:
+        self.silent_since = self.loop.time()
+        super().on_response_complete()
+
+    def drop(self) -> None:
+        self.transport.abort()
+        self.connections.discard(self)  # at once, for many may connect before it is told
 
 
 async def _body(receive: Any) -> bytes | None:

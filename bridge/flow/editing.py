@@ -28,7 +28,7 @@ async def edit(work: Work, heard: Heard, lanes: Dispatch) -> None:
     binding = await work.store.binding(heard.place)
     answered = await work.post(f"reply:{heard.key}") is not None
     session = binding.session if binding is not None else None
-    earlier = await _newest(work, session, heard.key) if session is not None else None
+    earlier, following = await _newest(work, session, heard.key) if session is not None else (None, "")
     if heard.text.lstrip().startswith("/"):
         if answered or earlier is not None or (session is not None and not heard.silent):
             await _tell(work, heard, wording.EDITED_COMMAND)
@@ -43,18 +43,26 @@ async def edit(work: Work, heard: Heard, lanes: Dispatch) -> None:
             return  # Chats tell of other changes too, such as the preview of a link.
         if earlier.state is State.QUEUED and not earlier.redelivered:
             check_size(replace(heard, text=edited.text, attachments=edited.attachments))
-            await _replace(work, earlier, edited, lanes)
+            await _replace(work, earlier, edited, following, lanes)
         else:
             await _tell(work, heard, wording.EDITED_LATE)
 
 
-async def _newest(work: Work, session: SessionId, key: str) -> Message | None:
-    """The last version of what was said under that key."""
-    found = await work.store.key(session, key)
-    last = found
-    while found is not None:
-        last, found = found, await work.store.key(session, _replaces(found.message))
-    return await work.message(last.message) if last is not None else None
+async def _newest(work: Work, session: SessionId, key: str) -> tuple[Message | None, str]:
+    """The last version of what was said under that key, and the key of the one that is to follow it. However many
+    there are, few are looked at."""
+    first = await work.store.key(session, key)
+    if first is None:
+        return None, ""
+    newest, there, missing = first, 0, 0
+    while missing - there != 1:
+        number = (there + missing) // 2 if missing else 2 * there or 1
+        found = await work.store.key(session, _version(first.message, number))
+        if found is None:
+            missing = number
+        else:
+            newest, there = found, number
+    return await work.message(newest.message), _version(first.message, missing)
 
 
 def _edited(earlier: Message, heard: Heard) -> Message:
@@ -76,13 +84,13 @@ def _edited(earlier: Message, heard: Heard) -> Message:
     )
 
 
-async def _replace(work: Work, earlier: Message, edited: Message, lanes: Dispatch) -> None:
+async def _replace(work: Work, earlier: Message, edited: Message, key: str, lanes: Dispatch) -> None:
     queued_at = await _same_place(work, earlier)
     due_at = queued_at if earlier.due_at == earlier.queued_at else earlier.due_at
     ident = MessageId(work.new_id())
     work.put(earlier.to_settled(Outcome.CANCELLED, at=work.now, reason=REPLACED))
     work.step(StepKind.SETTLED, earlier, outcome=Outcome.CANCELLED.value, reason=REPLACED)
-    work.key(Key(earlier.recipient, _replaces(earlier.id), digest(edited.text), ident))
+    work.key(Key(earlier.recipient, key, digest(edited.text), ident))
     put_input(work, replace(edited, id=ident, accepted_at=work.now, queued_at=queued_at, due_at=due_at, version=0))
     await lanes.hand_over(work, earlier.recipient)
 
@@ -105,6 +113,6 @@ async def _tell(work: Work, heard: Heard, text: str) -> None:
         await show(work, f"edited:{heard.key}", heard.place, PostKind.NOTICE, text)
 
 
-def _replaces(message: MessageId) -> str:
-    """The key of what has replaced that message."""
-    return f"edit:{message}"
+def _version(first: MessageId, number: int) -> str:
+    """The key of what the edit of that number has made of a message."""
+    return f"edit:{first}:{number}"

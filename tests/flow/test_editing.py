@@ -7,10 +7,11 @@ import pytest
 
 from bridge import wording
 from bridge.flow.editing import REPLACED
+from bridge.ids import SessionId
 from bridge.message import Attachment, Message, Outcome, Piece, State
 from bridge.ports.chat import Heard
 from bridge.ports.runtime import Prompt
-from bridge.ports.store import Change
+from bridge.ports.store import Change, Key
 from tests.fakes.runtime import FakeAgent
 from tests.flow.stage import OPERATOR, Stage, ident, room, session, stage
 
@@ -184,3 +185,21 @@ async def test_an_edit_after_a_restart_replaces_what_waited_before() -> None:
         await again.say("career", "/resume")
         await again.quiet()
         assert [prompt.words for _, prompt in again.runtime.prompts] == ["the very first"]
+
+
+async def test_the_newest_of_many_versions_is_found_by_few_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with stage(session("career")) as on:
+        await busy(on)
+        await hear(on, "v")
+        for number in range(100):
+            await edit(on, "v", f"version {number}")
+        looked, key = [], on.store.key
+
+        async def counted(sender: SessionId, name: str) -> Key | None:
+            looked.append(name)
+            return await key(sender, name)
+
+        monkeypatch.setattr(on.store, "key", counted)
+        await edit(on, "v", "the last")
+        assert len(looked) < 20
+        assert await words(on) == ["work", "the last"]

@@ -72,7 +72,7 @@ class RememberingIntake:
     """An intake in memory, with the guarantees of the port; what it holds outlives the chats that use it.
 
     While `away` is set, the store is away. `dies` is raised once by the next `hear`. What
-    is said at a place in `slow` takes until its event.
+    is said at a place in `slow` takes until its event, and so do presses there.
     """
 
     def __init__(self) -> None:
@@ -144,6 +144,8 @@ class RememberingIntake:
         self._store()
         self.pressed.append(pressed)
         self._pulse()
+        if pressed.place in self.slow:
+            await self.slow[pressed.place].wait()
         return self.answer
 
     async def happened(self, happening: Happening) -> None:

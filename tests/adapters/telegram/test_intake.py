@@ -190,6 +190,22 @@ async def test_a_press_is_answered_with_what_it_did(api: BotApi, clock: FlyingCl
     assert [pressed.action for pressed in intake.pressed] == ["approve:1"]
 
 
+async def test_whoever_presses_a_button_again_and_again_waits_for_nobody_else_and_holds_nobody_up(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    intake.slow[DESK_PLACE] = asyncio.Event()
+    async with running(chat_for(api, clock), intake) as chat:
+        await connected(api)
+        await chat.deliver(post(buttons=(Button("Next", "page:1"),)))
+        (shown,) = api.sent(FORUM, DESK)
+        presses = [api.press(shown, "page:1", user) for user in (OPERATOR, OPERATOR, OPERATOR, USER)]
+        say(api, "after them")
+        await intake.until(lambda: bool(intake.held_up) and len(intake.pressed) == 2)
+        assert {pressed.person.id for pressed in intake.pressed} == {f"telegram:{OPERATOR}", f"telegram:{USER}"}
+        intake.slow[DESK_PLACE].set()
+        assert [await api.answered(press) for press in presses] == ["Done"] * 4
+
+
 async def test_an_answer_that_hangs_holds_up_no_update(
     api: BotApi, clock: FlyingClock, intake: RememberingIntake
 ) -> None:

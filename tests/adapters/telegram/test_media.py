@@ -91,7 +91,7 @@ async def test_what_is_said_without_words_is_put_into_words(
     more: dict[str, object],
     words: str,
 ) -> None:
-    api.say(None, more=more, chat=FORUM, thread=DESK, user=USER)  # type: ignore[arg-type]
+    api.say(None, more=more, chat=FORUM, thread=DESK, user=USER)
     assert (await heard(api, clock, intake, files)).text == words
 
 
@@ -154,6 +154,71 @@ async def test_a_file_that_is_too_large_for_bots_is_told_with_what_to_do(
     assert len(api.calls("getFile")) == 1
 
 
+async def test_a_bot_api_server_of_ones_own_has_files_on_the_disk(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, files: HomeFiles, tmp_path: Path
+) -> None:
+    local = tmp_path / "server" / api.token / "documents"
+    local.mkdir(parents=True)
+    (local / "file_1.md").write_text("on the disk")
+    api.document(b"x", **HERE)  # type: ignore[arg-type]
+    api.lies_at("file-1", local / "file_1.md")
+    (one,) = (await heard(api, clock, intake, files)).attachments
+    assert content(one) == b"on the disk"
+    assert not api.calls("file")
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("secret", "not of this bot"),
+        ("server/{token}/../../secret", "not of this bot"),
+        ("server/{token}/link", "not of this bot"),
+        ("server/{token}", "not of this bot"),
+        ("server/{token}/none", "on another machine"),
+    ],
+)
+async def test_no_other_file_of_the_machine_is_taken_for_one_that_was_sent(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, files: HomeFiles, tmp_path: Path, path: str, said: str
+) -> None:
+    local = tmp_path / "server" / api.token
+    local.mkdir(parents=True)
+    (tmp_path / "secret").write_text("secret")
+    (local / "link").symlink_to(tmp_path / "secret")
+    api.document(b"x", caption="look", **HERE)  # type: ignore[arg-type]
+    api.lies_at("file-1", tmp_path / path.format(token=api.token))
+    told = await heard(api, clock, intake, files)
+    assert (told.text, told.attachments) == ("look", ())
+    assert said in told.missing[0]
+    assert not api.calls("file")
+
+
+async def test_all_files_of_an_album_together_are_waited_for_no_longer_than_one(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, files: HomeFiles
+) -> None:
+    api.fail("getFile", Fault.ERROR_500, times=1_000)
+    api.album([Item("photo", b"x") for _ in range(10)], **HERE)  # type: ignore[arg-type]
+    said = await heard(api, clock, intake, files, count=10)
+    assert len(said.missing) == 10
+    assert sum(clock.pauses) < 100
+
+
+async def test_a_clock_that_is_set_back_makes_nobody_wait_longer(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, files: HomeFiles
+) -> None:
+    class SetBack(FlyingClock):
+        async def sleep(self, seconds: float) -> None:
+            await super().sleep(seconds)
+            if sum(self.pauses) - seconds < 20 <= sum(self.pauses):
+                self.fly(-3600)
+
+    clock = SetBack()
+    api.fail("getFile", Fault.ERROR_500, times=1_000)
+    api.document(b"x", **HERE)  # type: ignore[arg-type]
+    said = await heard(api, clock, intake, files)
+    assert "Send it again later" in said.missing[0]
+    assert sum(clock.pauses) < 100
+
+
 class Full(HomeFiles):
     async def keep(self, key: str, name: str, data: bytes) -> Stored:
         raise OSError(28, "No space left on device")
@@ -213,7 +278,7 @@ async def test_a_file_that_is_replied_to_comes_along_where_it_is_of_use(
 async def test_what_was_sent_before_and_is_replied_to_is_not_fetched_again(
     api: BotApi, clock: FlyingClock, intake: RememberingIntake, files: HomeFiles
 ) -> None:
-    first = api.photo(b"12", **HERE)
+    first = api.photo(b"12", chat=FORUM, thread=DESK, user=USER)
     await heard(api, clock, intake, files)
     api.say("and this?", reply_to=first, chat=FORUM, thread=DESK, user=USER)
     said = await heard(api, clock, intake, files, 2)

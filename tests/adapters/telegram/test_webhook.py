@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import logging
+import socket
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
 import aiohttp
@@ -11,7 +13,7 @@ import pytest
 
 from adapters.telegram.chat import TelegramChat
 from adapters.telegram.config import Patience, secret_of
-from adapters.telegram.listening import MOST_BYTES
+from adapters.telegram.listening import AT_ONCE, MOST_BYTES
 from adapters.telegram.polling import ALLOWED_UPDATES
 from tests.adapters.telegram.stage import (
     DESK,
@@ -114,6 +116,34 @@ async def test_who_is_not_telegram_learns_nothing_and_is_not_taken_in(
     async with taking(api, clock, intake):
         assert await knock(api, **given) == (status, "")
     assert bool(intake.kept) is (status == 200)
+
+
+async def test_whoever_connects_and_says_nothing_keeps_nobody_out(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    port = int(api.webhook.fronts[PUBLIC].rpartition(":")[2])
+    with ExitStack() as silent:
+        async with taking(api, clock, intake):
+            for number in range(2 * AT_ONCE + 5):
+                stranger = silent.enter_context(socket.create_connection(("127.0.0.1", port)))
+                if number % 2:
+                    stranger.sendall(b"POST /hook HTTP/1.1\r\nHost:")
+                await asyncio.sleep(0)  # so that it is let in
+            assert await knock(api) == (200, "")
+            assert await knock(api, headers={}) == (401, "")
+
+
+@pytest.mark.parametrize("line", [b"POST /hook HTTP/1.1", b"POST /nothing HTTP/1.1", b"\x00 no request at all"])
+async def test_what_strangers_go_on_to_send_is_not_waited_for_and_fills_no_log(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, line: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    port = int(api.webhook.fronts[PUBLIC].rpartition(":")[2])
+    async with taking(api, clock, intake), asyncio.timeout(5):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(line + b"\r\nHost: any\r\nContent-Length: 1000\r\n\r\nbegun")
+        assert (await reader.read()).startswith(b"HTTP/1.1 4")
+        writer.close()
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
 async def test_it_is_taken_only_once_it_is_stored(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:

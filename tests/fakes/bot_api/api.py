@@ -3,6 +3,8 @@
 import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -104,6 +106,10 @@ class BotApi(People):
     def raw(self, update: Json) -> int:
         """Adds an update as it is, valid or not; returns its number."""
         return self.updates.add_raw(update)
+
+    def lies_at(self, file: str, path: Path) -> None:
+        """From now on that file is one that the server has on its own disk, as `--local` makes it tell."""
+        self._world.files[file] = replace(self._world.files[file], path=str(path))
 
     def repeat(self, count: int | None = None) -> None:
         """The updates that wait are delivered twice in one answer: all of them, or the first `count`."""
