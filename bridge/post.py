@@ -128,7 +128,7 @@ class Post:
             decided = self.kind is PostKind.NOTICE and not any(button.action for button in self.buttons)
             return Urgency.REPLY if decided else Urgency.REVISION
         if self.kind is PostKind.FINAL:
-            return Urgency.NEWS if self.key.startswith(HEARD_ELSEWHERE) else Urgency.FINAL
+            return Urgency.FINAL
         if self.key.startswith("reply:"):
             return Urgency.REPLY
         asks = self.kind is PostKind.NOTICE and (self.buttons or self.key.startswith("question:"))
