@@ -51,7 +51,7 @@ class OfTheSession:
         words = ["The turn is stopped." if stopped else "No turn was running."]
         if everything:
             words.append(f"Cancelled: {wording.counted(cancelled, 'queued message')}.")
-        return " ".join([*words, "Peers wait until /resume or your next message."])
+        return " ".join([*words, "Other sessions wait until /resume or your next message."])
 
     async def _resume(self, heard: Heard, rest: str) -> str:
         session = await self._here.session(heard)
