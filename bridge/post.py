@@ -19,6 +19,10 @@ class PostKind(StrEnum):
     """One handoff as one of its two places sees it; revised as its state changes."""
     NOTICE = "notice"
     """The bridge speaks."""
+    REPLY = "reply"
+    """The same to a person who has just said something, mostly a command, and waits for it."""
+    QUESTION = "question"
+    """Asks people something, by a form or by buttons; revised as it is decided."""
     PROGRESS = "progress"
     """What a running turn is doing; revised, and shed under pressure."""
     MARK = "mark"
@@ -50,6 +54,15 @@ class Urgency(IntEnum):
     TYPING = 8
 
 
+_URGENCY = {
+    PostKind.REPLY: Urgency.REPLY,
+    PostKind.FINAL: Urgency.FINAL,
+    PostKind.QUESTION: Urgency.QUESTION,
+    PostKind.NOTICE: Urgency.NEWS,
+    PostKind.HANDOFF: Urgency.NEWS,
+    PostKind.PROGRESS: Urgency.PROGRESS,
+    PostKind.MARK: Urgency.MARK,
+}
 HEARD_ELSEWHERE = "reported:"
 """How the key of a final text begins that goes to another place as an answer: people wait for it there."""
 _PART = "#"
@@ -119,20 +132,12 @@ class Post:
 
     @property
     def urgency(self) -> Urgency:
-        if self.kind is PostKind.PROGRESS:
-            return Urgency.PROGRESS
-        if self.kind is PostKind.MARK:
-            return Urgency.MARK
-        if self.receipt is not None:
-            # Whoever has decided looks at the buttons until they are gone.
-            decided = self.kind is PostKind.NOTICE and not any(button.action for button in self.buttons)
-            return Urgency.REPLY if decided else Urgency.REVISION
-        if self.kind is PostKind.FINAL:
-            return Urgency.FINAL
-        if self.key.startswith("reply:"):
-            return Urgency.REPLY
-        asks = self.kind is PostKind.NOTICE and (self.buttons or self.key.startswith("question:"))
-        return Urgency.QUESTION if asks else Urgency.NEWS
+        urgency = _URGENCY[self.kind]
+        if self.receipt is None:
+            return urgency
+        if self.kind in (PostKind.QUESTION, PostKind.NOTICE) and not any(button.action for button in self.buttons):
+            return Urgency.REPLY  # Whoever has decided looks at the buttons until they are gone.
+        return max(urgency, Urgency.REVISION)
 
     @property
     def silent(self) -> bool:
@@ -157,7 +162,7 @@ class Post:
         moved = replace(self, place=new, reply_to=None)
         if self.kind is PostKind.PROGRESS:
             return replace(moved, receipt=None)
-        if self.kind is PostKind.NOTICE and self.buttons:
+        if self.kind in (PostKind.REPLY, PostKind.QUESTION) and self.buttons:
             return replace(moved, receipt=None, state=PostState.PENDING, error=None)
         return moved
 

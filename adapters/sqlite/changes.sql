@@ -332,9 +332,11 @@ UPDATE posts
 SET
     place = :new,
     reply_to = NULL,
-    receipt = CASE WHEN kind = 'progress' OR (kind = 'notice' AND buttons <> '[]') THEN NULL ELSE receipt END,
-    state = CASE WHEN kind = 'notice' AND buttons <> '[]' THEN 'pending' ELSE state END,
-    error = CASE WHEN kind = 'notice' AND buttons <> '[]' THEN NULL ELSE error END,
+    receipt = CASE
+        WHEN kind = 'progress' OR (kind IN ('reply', 'question') AND buttons <> '[]') THEN NULL ELSE receipt
+    END,
+    state = CASE WHEN kind IN ('reply', 'question') AND buttons <> '[]' THEN 'pending' ELSE state END,
+    error = CASE WHEN kind IN ('reply', 'question') AND buttons <> '[]' THEN NULL ELSE error END,
     version = version + 1
 WHERE place = :old;
 

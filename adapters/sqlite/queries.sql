@@ -203,7 +203,7 @@ WHERE scheme = :scheme AND state = 'pending'
 ORDER BY kind <> 'final', created_at, id;
 
 -- name: foremost_posts
--- What it parts them by is finer than their urgency.
+-- What it parts them by is no coarser than their urgency.
 SELECT * FROM posts
 WHERE id IN (
     SELECT id
@@ -213,7 +213,7 @@ WHERE id IN (
             kind,
             receipt,
             row_number() OVER (
-                PARTITION BY place, kind, receipt IS NULL, buttons, substr(key, 1, instr(key, ':'))
+                PARTITION BY place, kind, receipt IS NULL
                 ORDER BY created_at, id
             ) AS nth
         FROM posts

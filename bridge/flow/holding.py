@@ -115,7 +115,7 @@ async def _ask(work: Work, approval: Approval, held: list[Message]) -> None:
     verbs = await wanted(work, shown)
     text = wording.approval_asked(shown, verbs, content.get("wish"), more=len(held) - len(shown))
     session = shown[-1].recipient
-    await show(work, key, content["place"], PostKind.NOTICE, text, buttons=buttons, session=session)
+    await show(work, key, content["place"], PostKind.QUESTION, text, buttons=buttons, session=session)
 
 
 def _about(message: Message) -> str:

@@ -148,7 +148,7 @@ class Inbound:
         said = await self._buttons.said(heard)
         if said is None:
             return False
-        await self._ledger.surely(lambda work: show(work, key, heard.place, PostKind.NOTICE, said))
+        await self._ledger.surely(lambda work: show(work, key, heard.place, PostKind.REPLY, said))
         return True
 
     async def edit(self, heard: Heard) -> None:
@@ -169,7 +169,7 @@ class Inbound:
         text = f"Not accepted: {refused.reason}. {refused.remedy}"
 
         async def body(work: Work) -> None:
-            await show(work, key, heard.place, PostKind.NOTICE, text)
+            await show(work, key, heard.place, PostKind.REPLY, text)
             await mark(work, heard, Mark.REFUSED)
 
         await self._ledger.do(body)

@@ -92,7 +92,7 @@ class Proposals:
             work.put(approval)
             buttons = _buttons(approval)
             for place in self.places():
-                await show(work, _key(approval, place), place, PostKind.NOTICE, text, buttons=buttons)
+                await show(work, _key(approval, place), place, PostKind.QUESTION, text, buttons=buttons)
             if approval.expires_at is not None:
                 ends = approval.expires_at
                 work.then(lambda: work.wake.at(ends))

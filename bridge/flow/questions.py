@@ -164,7 +164,7 @@ async def _show(
 ) -> None:
     said = sheet.hint if ended is None else ended
     text = f"{sheet.text}\n· {said}" if said else sheet.text
-    await show(work, sheet.key, terms.place, PostKind.NOTICE, text, buttons=buttons, session=turn.session)
+    await show(work, sheet.key, terms.place, PostKind.QUESTION, text, buttons=buttons, session=turn.session)
 
 
 def _turn_of(ident: str) -> TurnId:

@@ -34,7 +34,7 @@ async def refuse(work: Work, caller: Caller, send: Send, facts: Facts, refused: 
             work,
             f"limit:{which}",
             conversation.place,
-            PostKind.NOTICE,
+            PostKind.QUESTION,
             wording.limit_notice(refused, facts.sender.id, send.to[:200], await _picture(work, conversation.id)),
             buttons=(Button(f"Go on (+{work.limits.conversation_messages})", f"more:{which}"),),
         )

@@ -191,7 +191,7 @@ async def park(work: Work, message: Message, place: Place | None, reason: str, *
         work,
         f"parked:{which}",
         place,
-        PostKind.NOTICE,
+        PostKind.QUESTION,
         wording.parked_text(message.recipient, message, reason),
         buttons=(Button("Retry", f"retry:{which}"), Button("Discard", f"discard:{which}")),
         message=message.id,

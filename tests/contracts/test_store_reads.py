@@ -131,8 +131,8 @@ async def test_foremost_are_the_posts_that_could_be_next_at_their_places(store: 
     foremost = [
         post("p-01", key="final:1", kind=PostKind.FINAL, created_at=4.0),
         post("p-02", key="notice:1", created_at=1.0, due_at=99.0),
-        post("p-03", key="reply:1", created_at=3.0),
-        post("p-04", key="asks:1", created_at=2.5, buttons=(button,)),
+        post("p-03", key="reply:1", kind=PostKind.REPLY, created_at=3.0),
+        post("p-04", key="asks:1", kind=PostKind.QUESTION, created_at=2.5, buttons=(button,)),
         post("p-06", key="handoff:1", kind=PostKind.HANDOFF, created_at=1.0),
         post("p-07", key="handoff:2", kind=PostKind.HANDOFF, created_at=2.0),
         post("p-08", key="notice:2", created_at=1.0, receipt="7"),
@@ -143,7 +143,8 @@ async def test_foremost_are_the_posts_that_could_be_next_at_their_places(store: 
     behind = [
         post("p-21", key="final:3", kind=PostKind.FINAL, created_at=5.0),
         post("p-22", key="notice:3", created_at=1.5),
-        post("p-23", key="reply:2", created_at=3.5),
+        post("p-23", key="reply:2", kind=PostKind.REPLY, created_at=3.5),
+        post("p-24", key="asks:2", kind=PostKind.QUESTION, created_at=2.6),
         *(post(f"q-{n}", key=f"mark:{n + 2}", kind=PostKind.MARK, created_at=2.0 + n, receipt="9") for n in range(30)),
     ]
     elsewhere = [

@@ -267,7 +267,7 @@ async def test_what_a_chat_does_not_take_yet_costs_nothing_and_comes_to_the_seco
 async def test_a_reply_to_a_command_passes_all_that_waits() -> None:
     async with stage(session("career"), session("finance")) as on:
         opens_at = on.clock.now() + 60
-        on.chat.fault = lambda post: None if post.key.startswith("reply:") else Later("spent", until=opens_at)
+        on.chat.fault = lambda post: None if post.kind is PostKind.REPLY else Later("spent", until=opens_at)
         for number in range(250):
             await show(on, f"c{number}", f"c{number}", kind=PostKind.FINAL)
             await show(on, f"f{number}", f"f{number}", room("finance"))
@@ -301,7 +301,7 @@ async def test_questions_come_before_other_notices() -> None:
         await show(on, "first", "held up")
         await on.quiet()
         await show(on, "notice", "notice")
-        await show(on, "question:1", "really?")
+        await show(on, "asked", "really?", kind=PostKind.QUESTION)
         gate.set()
         await on.quiet()
         assert sent(on) == ["held up", "really?", "notice"]

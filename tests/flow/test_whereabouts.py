@@ -141,7 +141,7 @@ async def test_what_is_still_asked_is_shown_anew_and_the_rest_is_not_repeated() 
         await show(on, "handoff", "→ desk: do it\n· queued", kind=PostKind.HANDOFF)
         ask = (Button("Retry", "retry:1:1"),)
         await on.exchange.inbound._ledger.do(
-            lambda work: showing.show(work, "ask", OLD, PostKind.NOTICE, "Retry or discard?", buttons=ask)
+            lambda work: showing.show(work, "ask", OLD, PostKind.QUESTION, "Retry or discard?", buttons=ask)
         )
         await on.quiet()
         before = len(on.chat.deliveries)

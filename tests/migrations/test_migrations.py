@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from bridge.approval import Approval
 from bridge.ids import MessageId, TurnId
 from bridge.launching import Frozen, Options
 from bridge.ports.store import Change
-from bridge.post import Button
+from bridge.post import Button, Post, PostKind
 from bridge.session import Habits, Session
 from bridge.turn import Failure, FailureKind, Turn
 from tests.contracts.entities import CAREER, DESK, TALK, approval, message, post, request, session, step, turn, verdict
@@ -100,7 +101,8 @@ async def test_what_an_older_database_holds_is_there_after_its_tables_were_made_
         assert await store.message(MessageId("m-1")) == kept["messages"]
         assert await store.request(MessageId("m-1")) == kept["requests"]
         assert await store.turn(TurnId("t-1")) == kept["turns"]
-        assert await store.post("key of p-1") == kept["posts"]
+        asked = post("p-1", kind=PostKind.QUESTION, buttons=(Button("Retry", "retry:m-1"),))
+        assert await store.post("key of p-1") == asked
         assert [*await store.verdicts(TALK), *await store.steps("m-1")] == [kept["verdicts"], kept["steps"]]
     finally:
         await store.close()
@@ -120,6 +122,30 @@ async def test_what_operators_are_asked_outlives_an_upgrade(tmp_path: Path) -> N
     try:
         assert [await store.approval(one.id) for one in asked] == asked
         assert [one.id for one in await store.ended_approvals(60.0, 9)] == ["a-1"]
+    finally:
+        await store.close()
+
+
+async def test_what_the_key_of_an_older_post_told_its_kind_tells(tmp_path: Path) -> None:
+    path, button = tmp_path / "tieline.db", (Button("Retry", "retry:1"),)
+    older = [
+        post("p-1", key="reply:1", kind=PostKind.REPLY, buttons=button),
+        post("p-2", key="question:1", kind=PostKind.QUESTION),
+        post("p-3", key="parked:1", kind=PostKind.QUESTION, buttons=button, markup="[]", answers="reply:1"),
+        post("p-4", key="failure:1", kind=PostKind.NOTICE),
+        post("p-5", key="final:1", kind=PostKind.FINAL, buttons=button, whole="all", file="answer.md"),
+    ]
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, upto=22)
+        columns = columns_of(Post)
+        for one in older:
+            kind = one.kind if one.kind is PostKind.FINAL else PostKind.NOTICE
+            places = ", ".join("?" * len(columns))
+            values = row_of(Post, columns)(replace(one, kind=kind))
+            connection.execute(f"INSERT INTO posts ({', '.join(columns)}) VALUES ({places})", values)
+    store = await open_store(path)
+    try:
+        assert [await store.post(one.key) for one in older] == older
     finally:
         await store.close()
 

@@ -82,9 +82,9 @@ def _haste(post: Post) -> int:
     """What people wait for before what they are told, and what nobody misses last."""
     if post.kind is PostKind.FINAL:
         return 1
-    if post.kind is PostKind.NOTICE and post.key.startswith("reply:"):
+    if post.kind is PostKind.REPLY:
         return 0
-    if post.kind is PostKind.NOTICE and (post.key.startswith("question:") or post.buttons):
+    if post.kind is PostKind.QUESTION:
         return 2
     return 4 if post.kind in (PostKind.PROGRESS, PostKind.MARK) else 3
 

@@ -39,7 +39,7 @@ class Commands:
         if said is not None and said.text:
             # What is done is told, and not done again to be told.
             await self._ledger.surely(
-                lambda work: show(work, key, heard.place, PostKind.NOTICE, said.text, buttons=said.buttons)
+                lambda work: show(work, key, heard.place, PostKind.REPLY, said.text, buttons=said.buttons)
             )
 
     async def said(self, heard: Heard) -> Reply | None:

@@ -103,7 +103,7 @@ class OfTopics:
             chat = work.means.chat_of(made)
             there, back = (chat.topic_link(made), chat.topic_link(heard.place)) if chat is not None else (None, None)
             said = wording.topic_made(name, new, there)
-            await show(work, f"reply:{heard.key}", heard.place, PostKind.NOTICE, said, session=ident)
+            await show(work, f"reply:{heard.key}", heard.place, PostKind.REPLY, said, session=ident)
             await show(work, f"topic:{made}", made, PostKind.NOTICE, wording.topic_begun(new, back), session=ident)
 
         await self._topics.make(new, heard.place, name, told)

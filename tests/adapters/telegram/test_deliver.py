@@ -320,8 +320,8 @@ async def test_progress_gives_way_before_the_budget_is_spent_and_all_but_replies
         await chat.deliver(post("final"))
         assert isinstance(await refused(chat, text="final"), Later)
         for _ in range(2):
-            await chat.deliver(post("a status", key="reply:1", kind=PostKind.NOTICE))
-        assert isinstance(await refused(chat, key="reply:1", kind=PostKind.NOTICE), Later)
+            await chat.deliver(post("a status", kind=PostKind.REPLY))
+        assert isinstance(await refused(chat, kind=PostKind.REPLY), Later)
         clock.fly(1001)
         await chat.deliver(post("final"))
     assert len(api.calls("sendMessage")) == 11
