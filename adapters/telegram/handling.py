@@ -151,6 +151,10 @@ class Handling:
         `outranks` is, so that after a restart it comes before that again."""
         if hearing := [self._hearing[batch] for batch in outranks if batch in self._hearing]:
             await asyncio.wait(hearing, timeout=_HEARING_S)
+        if isinstance(read, Batch) and outranks:
+            stop = read.parts[0]
+            outranked = len(outranks & self._outranked - self._hearing.keys())
+            read.parts[0] = replace(stop, heard=replace(stop.heard, outranks=outranked))
         for attempt in itertools.count(1):
             try:
                 error = await self._act(numbers[0], read)
