@@ -9,7 +9,7 @@ from telegram import CallbackQuery, Chat, Message, Update, User
 from telegram.constants import ChatType
 
 from adapters.telegram.config import TelegramConfig
-from adapters.telegram.happenings import happening
+from adapters.telegram.happenings import admitted, happening
 from adapters.telegram.media import Media, key_of, media_of, worded
 from adapters.telegram.others import answered, of_others, passed_on, quoted
 from adapters.telegram.place import Spot, is_numbered_by_all, person_id, receipt
@@ -71,6 +71,8 @@ class Reader:
             return happening(update.message, self.config(), person, self.username) or self._said(update.message)
         if update.edited_message is not None:
             return self._said(update.edited_message, edited=True)
+        if update.my_chat_member is not None:
+            return admitted(update.my_chat_member, self.config())
         return None
 
     def _said(self, message: Message, *, edited: bool = False) -> Said | None:
