@@ -26,7 +26,7 @@ from adapters.telegram.sender import Sender
 from bridge.backoff import FullJitter
 from bridge.errors import Code, Refused
 from bridge.ids import Place
-from bridge.ports.chat import Happening, Intake, Migrated, Overtakes, Pressed, Renamed, Reopened
+from bridge.ports.chat import Admitted, Happening, Intake, Migrated, Overtakes, Pressed, Renamed, Reopened
 from bridge.ports.clock import Clock
 
 _LOG = logging.getLogger(__name__)
@@ -200,7 +200,7 @@ class Handling:
                     return await self._hear(read)
                 case Tapped():
                     await self._press(read)
-                case Renamed() | Reopened() | Migrated():
+                case Renamed() | Reopened() | Admitted() | Migrated():
                     await self._intake.happened(read)
                 case Exception():
                     raise read
@@ -252,7 +252,7 @@ class Handling:
 
 def _lane(read: _Read | Said, number: int) -> Hashable:
     match read:
-        case Renamed() | Reopened():
+        case Renamed() | Reopened() | Admitted():
             return read.place
         case Migrated():
             return read.new
