@@ -7,7 +7,7 @@ import pytest
 from adapters.telegram.chat import TelegramChat
 from bridge.ids import Place
 from bridge.move import Move, Why
-from bridge.ports.chat import Blocked, Gone, Migrated, Moved, NotDelivered, Renamed, Reopened
+from bridge.ports.chat import Admitted, Blocked, Gone, Migrated, Moved, NotDelivered, Renamed, Reopened
 from tests.adapters.telegram.stage import (
     CAREER,
     DESK,
@@ -311,6 +311,18 @@ async def test_renames_and_openings_are_passed_on_but_not_the_bots_own(
         ("Reception", True),
     ]
     assert Reopened(DESK_PLACE) in intake.happenings
+
+
+async def test_it_is_told_where_the_bot_is_let_in_again_or_may_do_more(
+    api: BotApi, chat: TelegramChat, intake: RememberingIntake
+) -> None:
+    api.private(USER)
+    api.private(STRANGER)
+    for where, status in [(FORUM, "kicked"), (FORUM, "administrator"), (USER, "member"), (STRANGER, "member")]:
+        api.member(where, api.bot, status, by=OPERATOR)
+    async with running(chat, intake):
+        await intake.until(lambda: len(intake.finished) == 4)
+    assert intake.happenings == [Admitted(Place(f"telegram:{FORUM}")), Admitted(Place(f"telegram:{USER}"))]
 
 
 async def test_the_chat_goes_on_as_general_and_back_as_topics_are_switched(
