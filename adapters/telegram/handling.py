@@ -26,7 +26,7 @@ from adapters.telegram.sender import Sender
 from bridge.backoff import FullJitter
 from bridge.errors import Code, Refused
 from bridge.ids import Place
-from bridge.ports.chat import Happening, Intake, Migrated, Overtakes, Pressed, Renamed, Reopened
+from bridge.ports.chat import Admitted, Happening, Intake, Migrated, Overtakes, Pressed, Renamed, Reopened
 from bridge.ports.clock import Clock
 
 _LOG = logging.getLogger(__name__)
@@ -151,6 +151,10 @@ class Handling:
         `outranks` is, so that after a restart it comes before that again."""
         if hearing := [self._hearing[batch] for batch in outranks if batch in self._hearing]:
             await asyncio.wait(hearing, timeout=_HEARING_S)
+        if isinstance(read, Batch) and outranks:
+            stop = read.parts[0]
+            outranked = len(outranks & self._outranked - self._hearing.keys())
+            read.parts[0] = replace(stop, heard=replace(stop.heard, outranks=outranked))
         for attempt in itertools.count(1):
             try:
                 error = await self._act(numbers[0], read)
@@ -196,7 +200,7 @@ class Handling:
                     return await self._hear(read)
                 case Tapped():
                     await self._press(read)
-                case Renamed() | Reopened() | Migrated():
+                case Renamed() | Reopened() | Admitted() | Migrated():
                     await self._intake.happened(read)
                 case Exception():
                     raise read
@@ -248,7 +252,7 @@ class Handling:
 
 def _lane(read: _Read | Said, number: int) -> Hashable:
     match read:
-        case Renamed() | Reopened():
+        case Renamed() | Reopened() | Admitted():
             return read.place
         case Migrated():
             return read.new

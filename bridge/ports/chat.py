@@ -28,7 +28,7 @@ class Heard:
     and texts that others wrote. `receipt` is the chat's own id of it, where it can be marked. What the chat has cut
     into several messages, or shows as one album, is one, made of `pieces`; without any it is a piece of its own.
     `missing` are sentences for the person about what came along and could not be had. `replied` are the words that it
-    replies to, where they are that very person's own.
+    replies to, where they are that very person's own. A stop `outranks` so many things that were said before it.
     """
 
     place: Place
@@ -44,6 +44,7 @@ class Heard:
     pieces: tuple[Piece, ...] = ()
     missing: tuple[str, ...] = ()
     replied: str | None = None
+    outranks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,13 @@ class Reopened:
 
 
 @dataclass(frozen=True, slots=True)
+class Admitted:
+    """The chat takes something again, or takes more, at that place and others that it alone may name."""
+
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
 class Migrated:
     """The place `old` goes on as `new`, by the chat's own word."""
 
@@ -146,7 +154,7 @@ class Migrated:
     new: Place
 
 
-Happening = Renamed | Reopened | Migrated
+Happening = Renamed | Reopened | Admitted | Migrated
 
 
 class Chat(Protocol):

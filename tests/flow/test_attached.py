@@ -158,6 +158,8 @@ async def test_what_a_stop_outranks_is_marked_so_where_a_session_would_have_hear
         await on.quiet()
         assert await marks(on) == [Mark.REFUSED]
         assert await on.store.post("mark:other") is None
+        await hear(on, "/stop", "stop", outranks=2)
+        assert any("Not acted on: 2 messages" in text for text in on.chat.texts(room("career")))
         assert on.runtime.prompts == []
 
 

@@ -1,6 +1,7 @@
 """Every place comes to show what it is to show, there and nowhere else (invariants 3, 8 and 11)."""
 
 import asyncio
+from collections.abc import Sequence
 
 from adapters.memory.store import MemoryStore
 from bridge.flow import showing
@@ -9,15 +10,22 @@ from bridge.ids import Place
 from bridge.limits import Limits
 from bridge.ports.chat import Ambiguous, Blocked, Later, NotDelivered, TooLong
 from bridge.ports.runtime import Prompt, Result, Text
-from bridge.post import Post, PostKind, PostState
+from bridge.post import Button, Post, PostKind, PostState, Urgency
 from tests.fakes.runtime import FakeAgent
 from tests.flow.stage import Stage, room, session, stage
 
 CAREER = room("career")
 
 
-async def show(on: Stage, key: str, text: str, place: Place = CAREER, kind: PostKind = PostKind.NOTICE) -> None:
-    await on.exchange.inbound._ledger.do(lambda work: showing.show(work, key, place, kind, text))
+async def show(
+    on: Stage,
+    key: str,
+    text: str,
+    place: Place = CAREER,
+    kind: PostKind = PostKind.NOTICE,
+    buttons: Sequence[Button] = (),
+) -> None:
+    await on.exchange.inbound._ledger.do(lambda work: showing.show(work, key, place, kind, text, buttons=buttons))
 
 
 def sent(on: Stage) -> list[str]:
@@ -284,6 +292,25 @@ async def test_of_two_places_the_one_with_what_is_more_urgent_asks_first_also_wh
         await on.exchange.inbound._ledger.do(both)
         await asyncio.gather(on.chat.seen(CAREER, "final"), on.chat.seen(room("finance"), "notice"))
         assert sent(on) == ["final", "notice"]
+
+
+async def test_the_buttons_of_what_is_decided_go_before_all_else() -> None:
+    async with stage(session("career")) as on:
+        ask = [Button("Yes", "yes:1")]
+        for key in ("question:1", "handoff:1"):
+            kind = PostKind.QUESTION if key.startswith("question") else PostKind.HANDOFF
+            await show(on, key, "really?", kind=kind, buttons=ask)
+        await on.quiet()
+        assert [post.urgency for post in on.chat.deliveries] == [Urgency.QUESTION, Urgency.NEWS]
+        on.chat.held[CAREER] = gate = asyncio.Event()
+        await show(on, "notice", "held up")
+        await on.quiet()
+        await show(on, "handoff:1", "answered", kind=PostKind.HANDOFF)
+        await show(on, "final", "an answer", kind=PostKind.FINAL)
+        await show(on, "question:1", "Yes, by Ada")
+        gate.set()
+        await on.quiet()
+        assert sent(on)[2:] == ["held up", "Yes, by Ada", "an answer", "answered"]
 
 
 async def test_questions_come_before_other_notices() -> None:

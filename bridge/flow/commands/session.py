@@ -51,7 +51,9 @@ class OfTheSession:
         words = ["The turn is stopped." if stopped else "No turn was running."]
         if everything:
             words.append(f"Cancelled: {wording.counted(cancelled, 'queued message')}.")
-        return " ".join([*words, "Peers wait until /resume or your next message."])
+        if heard.outranks:
+            words.append(f"Not acted on: {wording.counted(heard.outranks, 'message')} that had not reached it by then.")
+        return " ".join([*words, "Other sessions wait until /resume or your next message."])
 
     async def _resume(self, heard: Heard, rest: str) -> str:
         session = await self._here.session(heard)

@@ -104,6 +104,7 @@ async def test_what_was_said_before_a_stop_is_not_acted_on_any_more_and_marked_s
         intake.go.set()
         await intake.until(lambda: intake.texts == ["elsewhere", stop, "one", "/bind career", "four"])
         assert {heard.text for heard in intake.outranked} == {"two", "three"}
+        assert {heard.text: heard.outranks for heard in intake.heard if heard.outranks} == {stop: 2}
 
 
 async def test_a_stop_comes_after_what_is_just_being_heard(api: BotApi, clock: FlyingClock) -> None:

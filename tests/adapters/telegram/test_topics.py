@@ -4,11 +4,10 @@ import asyncio
 
 import pytest
 
-from adapters.telegram.budget import Rate, Rates
 from adapters.telegram.chat import TelegramChat
 from bridge.ids import Place
 from bridge.move import Move, Why
-from bridge.ports.chat import Blocked, Gone, Later, Migrated, Moved, NotDelivered, Renamed, Reopened
+from bridge.ports.chat import Admitted, Blocked, Gone, Migrated, Moved, NotDelivered, Renamed, Reopened
 from tests.adapters.telegram.stage import (
     CAREER,
     DESK,
@@ -147,20 +146,33 @@ async def test_a_deleted_topic_is_gone(
     assert [sent for sent in api.history if sent.chat == FORUM] == []
 
 
-async def test_a_deleted_topic_is_found_gone_also_where_only_one_question_at_a_time_may_be_asked(
-    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+async def test_a_topic_that_is_deleted_costs_no_more_than_two_requests(
+    api: BotApi, chat: TelegramChat, intake: RememberingIntake
 ) -> None:
-    """Else the question after which the other one has to wait would be asked for ever, and take all the room."""
+    """However often another one cannot be made yet: those would be missing for that."""
     api.delete_topic(FORUM, DESK)
-    one_at_a_time = Rates(chat=Rate(1, 3), group=Rate(1000, 1), bot=Rate(1000, 1))
-    chat = chat_for(api, clock, rates=one_at_a_time)
     async with running(chat, intake):
         await api.until(lambda: api.updates.polling)
-        with pytest.raises(Later) as later:
-            await chat.deliver(post())
-        clock.fly(later.value.until - clock.now())
-        with pytest.raises(Gone, match="deleted"):
-            await chat.deliver(post())
+        for _ in range(4):
+            with pytest.raises(Gone, match="deleted"):
+                await chat.deliver(post())
+    assert len(api.calls("sendMessage")) == 2
+
+
+async def test_a_topic_is_not_taken_for_deleted_once_topics_are_switched_on_again(
+    api: BotApi, chat: TelegramChat, intake: RememberingIntake
+) -> None:
+    api.room(FORUM).forum = False
+    api.room(FORUM).topics[DESK].deleted = True
+    async with running(chat, intake):
+        await api.until(lambda: api.updates.polling)
+        for _ in range(3):
+            with pytest.raises(Blocked, match="switched off"):
+                await chat.deliver(post())
+        api.room(FORUM).forum = True
+        api.room(FORUM).topics[DESK].deleted = False
+        await chat.deliver(post())
+    assert len(api.sent(FORUM, DESK)) == 1
 
 
 async def test_a_deleted_topic_of_a_private_chat_is_gone_and_what_fell_out_of_it_is_taken_back(
@@ -299,6 +311,18 @@ async def test_renames_and_openings_are_passed_on_but_not_the_bots_own(
         ("Reception", True),
     ]
     assert Reopened(DESK_PLACE) in intake.happenings
+
+
+async def test_it_is_told_where_the_bot_is_let_in_again_or_may_do_more(
+    api: BotApi, chat: TelegramChat, intake: RememberingIntake
+) -> None:
+    api.private(USER)
+    api.private(STRANGER)
+    for where, status in [(FORUM, "kicked"), (FORUM, "administrator"), (USER, "member"), (STRANGER, "member")]:
+        api.member(where, api.bot, status, by=OPERATOR)
+    async with running(chat, intake):
+        await intake.until(lambda: len(intake.finished) == 4)
+    assert intake.happenings == [Admitted(Place(f"telegram:{FORUM}")), Admitted(Place(f"telegram:{USER}"))]
 
 
 async def test_the_chat_goes_on_as_general_and_back_as_topics_are_switched(
