@@ -70,29 +70,33 @@ async def _first(visit: Visit, settings: Settings, office: Office) -> FirstHando
         what = f"{asked.topic.title} has it, and is to answer; Enter: do not wait for it"
         found = None
         with suppress(Ended):  # who is away by now learns of it in Telegram
-            found = await console.waiting(what, _answered(exchange, caller, receipt))
+            found = await console.waiting(what, _answered(exchange, caller, receipt, asked.place(office.ground)))
         return found or FirstHandoff(receipt.message_id, Answer.OPEN.value)
 
 
-async def _answered(exchange: Exchange, caller: Caller, sent: Receipt) -> FirstHandoff:
+async def _answered(exchange: Exchange, caller: Caller, sent: Receipt, there: str) -> FirstHandoff:
     view = await exchange.answer(caller, sent.message_id, _PATIENCE_S)
     said = view.reply.text if view.reply is not None else view.reason or ""
-    shown = view.reply is not None and await _shown(exchange, caller, sent)
+    shown = view.reply is not None and await _shown(exchange, caller, sent, there)
     return FirstHandoff(sent.message_id, view.answer.value, said[:_SHOWN], shown)
 
 
-async def _shown(exchange: Exchange, caller: Caller, sent: Receipt) -> bool:
-    """Whether the answer is in the topic of the asker, for which it is waited a while."""
+async def _shown(exchange: Exchange, caller: Caller, sent: Receipt, there: str) -> bool:
+    """Whether the answer is in the topic of the asker, and the work in the one `there`, for which it is waited a
+    while."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_SHOWING_S):
             while True:
-                if any(_shows(step, caller) for step in await exchange.trace(caller, sent.conversation_id)):
+                steps = await exchange.trace(caller, sent.conversation_id)
+                if any(_shows(one, caller.place, PostKind.FINAL) for one in steps) and any(
+                    _shows(one, there) for one in steps
+                ):
                     return True
                 await asyncio.sleep(_LOOK_S)
     return False
 
 
-def _shows(step: Step, caller: Caller) -> bool:
+def _shows(step: Step, place: str | None, kind: PostKind | None = None) -> bool:
     told = step.detail
-    there = told.get("place") == caller.place and told.get("post") == PostKind.FINAL
+    there = told.get("place") == place and kind in (None, told.get("post"))
     return step.step is StepKind.SENT and there and bool(told.get("receipt"))

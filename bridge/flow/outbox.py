@@ -62,7 +62,8 @@ class Outbox:
                     for post in sorted(heads(foremost, now), key=self._turn_of):
                         if post.place not in busy and not post.waits(now) and not rests.waits(post, now):
                             self._busy.add(post.place)
-                            places.create_task(self._next(chat, post))
+                            # Looked up here, so that nothing less urgent asks the chat for room meanwhile.
+                            places.create_task(self._next(chat, await self._replying(post)))
                     await self._hint(hinted, rests)
 
     async def _hint(self, hinted: asyncio.Event, rests: Rests) -> None:
@@ -97,7 +98,7 @@ class Outbox:
 
     async def _deliver(self, chat: Chat, post: Post) -> None:
         try:
-            receipt = await chat.deliver(await self._replying(post))
+            receipt = await chat.deliver(post)
         except Moved as moved:
             log.warning("%s goes on as %s: %s", post.place, moved.new, moved.reason)
             if moved.new == post.place:

@@ -30,12 +30,12 @@ async def api() -> AsyncIterator[BotApi]:
 
 
 @pytest.fixture
-async def init(tmp_path: Path, api: BotApi) -> AsyncIterator[Init]:
+async def init(tmp_path: Path, api: BotApi, forks: Forks) -> AsyncIterator[Init]:
     """Starts the command on a home that is not there yet, where no agent is installed."""
     seats: list[Seat] = []
 
     async def started(*options: str, through: tuple[str, ...] = (), **more: str) -> Seat:
-        seat = await Seat.taken(environ(tmp_path, api) | more, ("init", *options), through)
+        seat = await Seat.taken(environ(tmp_path, api) | more, ("init", *options), forks, through)
         seats.append(seat)
         return seat
 

@@ -1,11 +1,13 @@
 """Bridges that start fast: a process that has imported everything forks one for each that is asked for.
 
-Each is `tieline run` in a process of its own without a terminal, with its own environment, output and end; only its
-imports are done. So are those of the process below it that forks its workers, which a bridge else starts as a command.
+Each is `tieline run`, or another command, in a process of its own, with its own environment, output and end, and with a
+terminal where it is given one; only its imports are done. So are those of the process below it that forks the workers
+of a bridge, which that else starts as a command.
 """
 
 import array
 import asyncio
+import fcntl
 import gc
 import importlib
 import json
@@ -15,6 +17,7 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,7 +27,7 @@ _ROOT = Path(__file__).parents[2]
 _LONGEST = 1 << 20
 _SLOW_TO_LOAD = (
     *("adapters.run", "adapters.hosting", "adapters.acp.opening", "adapters.mcp.connection"),
-    "adapters.telegram.connection",
+    *("adapters.telegram.connection", "adapters.cli.main", "adapters.onboarding.command"),
     "uvicorn.lifespan.off",
 )
 
@@ -49,11 +52,14 @@ class Forks:
     def __init__(self, server: socket.socket) -> None:
         self._server = server
 
-    async def start(self, arguments: Sequence[str], environ: Mapping[str, str], stderr: IO[bytes]) -> "Forked":
+    async def start(
+        self, arguments: Sequence[str], environ: Mapping[str, str], stderr: IO[bytes], terminal: int | None = None
+    ) -> "Forked":
         reading, writing = os.pipe()
         told, telling = socket.socketpair()
         with telling:
-            files = array.array("i", [telling.fileno(), writing, stderr.fileno()])
+            terminals = [] if terminal is None else [terminal]
+            files = array.array("i", [telling.fileno(), writing, stderr.fileno(), *terminals])
             request = json.dumps([list(arguments), dict(environ)]).encode()
             self._server.sendmsg([request], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)])
         os.close(writing)
@@ -111,7 +117,7 @@ class _Server:
                     died.recv(_LONGEST)
                     self._bury()
                 if self._requests in ready:
-                    request, files, _, _ = socket.recv_fds(self._requests, _LONGEST, 3)
+                    request, files, _, _ = socket.recv_fds(self._requests, _LONGEST, 4)
                     if not request:
                         break
                     pid = os.fork()
@@ -138,23 +144,29 @@ class _Server:
 
 
 def _become(request: bytes, files: Sequence[int]) -> NoReturn:
-    """Goes on as the bridge of a request, and ends with it."""
+    """Goes on as the command of a request, and ends with it."""
     from adapters import compose  # noqa: PLC0415 - it is imported by now
-    from adapters.run import run  # noqa: PLC0415
+    from adapters.main import main  # noqa: PLC0415
 
     os.setsid()
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    telling, *outputs = files
+    telling, out, err, *terminal = files
     os.close(telling)
-    for number, file in enumerate((os.open(os.devnull, os.O_RDONLY), *outputs)):
+    for number, file in enumerate((*(terminal or [os.open(os.devnull, os.O_RDONLY)]), out, err)):
         os.dup2(file, number)
         os.close(file)
+    # Those of before know of their files whether one can seek in them.
+    sys.stdin, sys.stdout, sys.stderr = (
+        os.fdopen(number, mode, buffering=1, encoding="utf-8", closefd=False) for number, mode in enumerate("rww")
+    )
+    if terminal:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     arguments, environ = json.loads(request)
     os.environ.clear()
     os.environ.update(environ)
     vars(compose)["Nursery"] = _with(_cradle())
-    sys.exit(run(arguments))
+    sys.exit(main(arguments))
 
 
 def _cradle() -> socket.socket:

@@ -13,6 +13,7 @@ from typing import Any
 from adapters.process import birth_of
 from tests.acceptance.forks import Forked, Forks
 from tests.acceptance.terminal import Ran, Terminal, controlled_by
+from tests.databases import made
 from tests.fakes.bot_api import BotApi
 
 TIELINE = (sys.executable, "-P", "-m", "adapters.main")
@@ -123,9 +124,11 @@ class Home:
         """Starts the bridge, in a terminal of its own where it is `by_hand`. Returns the line that says that it
         accepts."""
         self.write()
+        if not (self.path / "tieline.db").exists():
+            made(self.path / "tieline.db")
         with self.stderr.open("ab") as stderr, ExitStack() as started:
             if self._forks is not None and not self.through and not by_hand:
-                self._process = await self._forks.start(options, self.environ, stderr)
+                self._process = await self._forks.start(("run", *options), self.environ, stderr)
             else:
                 terminal: dict[str, Any] = {"start_new_session": True}
                 if by_hand:

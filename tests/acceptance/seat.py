@@ -7,9 +7,10 @@ import signal
 import termios
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Self
+from tempfile import TemporaryFile
+from typing import IO, Self
 
+from tests.acceptance.forks import Forked, Forks
 from tests.acceptance.home import PATIENCE_S, TIELINE
 from tests.acceptance.terminal import controlled_by
 
@@ -19,10 +20,13 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 class Seat:
     """`shows` waits for what is on the screen after what it waited for before."""
 
-    def __init__(self, keyboard: int, name: str, process: asyncio.subprocess.Process) -> None:
+    def __init__(
+        self, keyboard: int, name: str, process: asyncio.subprocess.Process | Forked, stderr: IO[bytes]
+    ) -> None:
         self._keyboard = keyboard
         self._name = name
         self._process = process
+        self._stderr = stderr
         self._seen = 0
         self._changed = asyncio.Event()
         self._raw = b""
@@ -31,26 +35,33 @@ class Seat:
 
     @classmethod
     async def taken(
-        cls, environ: Mapping[str, str], arguments: Sequence[str], through: Sequence[str] = (), cwd: Path | None = None
+        cls, environ: Mapping[str, str], arguments: Sequence[str], forks: Forks, through: Sequence[str] = ()
     ) -> Self:
-        """The command's stdout is no terminal, as in `tieline init --json > file`."""
+        """The command's stdout is no terminal, as in `tieline init --json > file`. It comes from `forks`, or is started
+        `through` another one that becomes it."""
         keyboard, slave = os.openpty()
         name = os.ttyname(slave)
+        environ = {"TERM": "xterm", **environ}
+        stderr = TemporaryFile()  # noqa: SIM115 - open as long as the seat is
+        process: asyncio.subprocess.Process | Forked
         try:
-            process = await asyncio.create_subprocess_exec(
-                *(*through, *TIELINE, *arguments),
-                env={"TERM": "xterm", **environ},
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                cwd=cwd,
-                **controlled_by(slave),
-            )
+            if through:
+                process = await asyncio.create_subprocess_exec(
+                    *(*through, *TIELINE, *arguments),
+                    env=environ,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=stderr,
+                    **controlled_by(slave),
+                )
+            else:
+                process = await forks.start(arguments, environ, stderr, slave)
         except BaseException:
             os.close(keyboard)
+            stderr.close()
             raise
         finally:
             os.close(slave)
-        return cls(keyboard, name, process)
+        return cls(keyboard, name, process, stderr)
 
     @property
     def raw(self) -> bytes:
@@ -99,9 +110,12 @@ class Seat:
 
     async def ended(self) -> tuple[int, str, str]:
         """Its exit code, stdout and stderr."""
+        assert self._process.stdout is not None
         async with asyncio.timeout(PATIENCE_S):
-            out, err = await self._process.communicate()
-        return self._process.returncode or 0, out.decode(), err.decode()
+            out = await self._process.stdout.read()
+            code = await self._process.wait()
+        self._stderr.seek(0)
+        return code, out.decode(), self._stderr.read().decode()
 
     def hang_up(self) -> None:
         """Closes the terminal, as one does with a window."""
@@ -114,8 +128,8 @@ class Seat:
         self.hang_up()
         if self._process.returncode is None:
             self._process.send_signal(signal.SIGTERM)
-            async with asyncio.timeout(PATIENCE_S):
-                await self._process.communicate()
+            await self.ended()
+        self._stderr.close()
 
     def _read(self) -> None:
         try:

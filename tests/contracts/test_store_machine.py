@@ -24,6 +24,7 @@ from bridge.request import Answer, Request
 from bridge.session import Binding
 from bridge.turn import Turn, TurnState
 from tests.contracts.entities import CAREER, DESK, FINANCE, binding, message, post, request, turn
+from tests.databases import made
 
 _T = TypeVar("_T", bound=Entity)
 _R = TypeVar("_R")
@@ -320,7 +321,7 @@ class SqliteMachine(StoreMachine):
         self.folder = tempfile.TemporaryDirectory()
 
     async def opened(self) -> Store:
-        return await open_store(Path(self.folder.name) / "tieline.db")
+        return await open_store(made(Path(self.folder.name) / "tieline.db"))
 
     def teardown(self) -> None:
         super().teardown()

@@ -17,6 +17,7 @@ from bridge.ports.store import Store
 from bridge.request import Answer
 from bridge.session import Busy
 from bridge.turn import Failure, FailureKind, Turn, TurnState
+from tests.databases import made
 from tests.fakes.runtime import FakeAgent, FakeRuntime
 from tests.flow.stage import USER, Stage, ident, room, rule, session, stage
 
@@ -30,7 +31,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     if request.param == "memory":
         yield MemoryStore()
     else:
-        opened = await open_store(tmp_path / "tieline.db")
+        opened = await open_store(made(tmp_path / "tieline.db"))
         yield opened
         await opened.close()
 

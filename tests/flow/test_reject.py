@@ -13,6 +13,7 @@ from bridge.ports.runtime import Prompt
 from bridge.ports.store import Store
 from bridge.session import Busy
 from bridge.views import Receipt
+from tests.databases import made
 from tests.fakes.interleaved import interleaved
 from tests.fakes.runtime import FakeAgent
 from tests.flow.stage import Stage, ident, room, rule, session, stage
@@ -106,7 +107,7 @@ async def slow_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIte
     if request.param == "memory":
         yield interleaved(3)
     else:
-        store = await open_store(tmp_path / "tieline.db")
+        store = await open_store(made(tmp_path / "tieline.db"))
         yield store
         await store.close()
 

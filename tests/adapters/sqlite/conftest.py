@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from adapters.sqlite.store import SqliteStore, open_store
+from tests.databases import made
 
 
 @pytest.fixture
@@ -13,6 +14,6 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def store(path: Path) -> AsyncIterator[SqliteStore]:
-    opened = await open_store(path)
+    opened = await open_store(made(path))
     yield opened
     await opened.close()
