@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from telegram import CallbackQuery, Chat, Message, Update, User
-from telegram.constants import ChatType
+from telegram.constants import ChatMemberStatus, ChatType
 
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.happenings import happening
@@ -30,6 +30,13 @@ class Tapped:
     person: Person
     action: str
     receipt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What the bot may do in that chat was changed, and it is in there."""
+
+    chat: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +66,7 @@ class Reader:
     config: Callable[[], TelegramConfig]
     username: str
 
-    def read(self, raw: str) -> Said | Tapped | Happening | None:
+    def read(self, raw: str) -> Said | Tapped | Happening | Admitted | None:
         """None for what means nothing here: strangers, other bots, most service messages. Raises whatever an update
         makes the parser raise that does not have Telegram's form."""
         update = Update.de_json(json.loads(raw), None)
@@ -70,6 +77,9 @@ class Reader:
             return happening(update.message, self.config(), person, self.username) or self._said(update.message)
         if update.edited_message is not None:
             return self._said(update.edited_message, edited=True)
+        if update.my_chat_member is not None:
+            there = update.my_chat_member.new_chat_member.status not in (ChatMemberStatus.LEFT, ChatMemberStatus.BANNED)
+            return Admitted(update.my_chat_member.chat.id) if there else None
         return None
 
     def _said(self, message: Message, *, edited: bool = False) -> Said | None:

@@ -20,6 +20,7 @@ from tests.adapters.telegram.stage import (
     FlyingClock,
     RememberingIntake,
     chat_for,
+    connected,
     post,
     running,
 )
@@ -206,6 +207,24 @@ async def test_a_migrated_group_has_moved_and_is_allowed_under_its_new_id(
         api.say("hello", user=USER, chat=SUPER)
         await intake.hears("hello")
     assert [sent.text for sent in api.sent(SUPER)] == ["Hello"]
+
+
+async def test_that_the_bot_may_write_again_is_passed_on_for_what_took_nothing(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    async with running(chat_for(api, clock), intake) as chat:
+        await connected(api)
+        await chat.deliver(post("well", place=Place(f"telegram:{FORUM}/{CAREER}")))
+        api.remove_bot(FORUM)
+        with pytest.raises(Blocked):
+            await chat.deliver(post())
+        for status in ("kicked", "member"):
+            api.member(FORUM, api.bot, status, by=OPERATOR)
+        await intake.until(lambda: intake.happenings == [Reopened(DESK_PLACE)])
+        await chat.deliver(post("here again"))
+        api.member(FORUM, api.bot, "administrator", by=OPERATOR)
+        await intake.until(lambda: len(intake.finished) == 3)
+        assert len(intake.happenings) == 1
 
 
 async def test_what_was_remembered_of_a_migration_is_allowed_from_the_start_and_stays_so(
