@@ -63,6 +63,14 @@ _URGENCY = {
     PostKind.PROGRESS: Urgency.PROGRESS,
     PostKind.MARK: Urgency.MARK,
 }
+HEARD_ELSEWHERE = "reported:"
+"""How the key of a final text begins that goes to another place as an answer: people wait for it there."""
+_PART = "#"
+
+
+def part_key(key: str, number: int) -> str:
+    """The key of a part of what has that key, counted from 1."""
+    return key if number == 1 else f"{key}{_PART}{number}"
 
 
 class PostState(StrEnum):
@@ -125,7 +133,19 @@ class Post:
     @property
     def urgency(self) -> Urgency:
         urgency = _URGENCY[self.kind]
-        return max(urgency, Urgency.REVISION) if self.receipt is not None else urgency
+        if self.receipt is None:
+            return urgency
+        if self.kind in (PostKind.QUESTION, PostKind.NOTICE) and not any(button.action for button in self.buttons):
+            return Urgency.REPLY  # Whoever has decided looks at the buttons until they are gone.
+        return max(urgency, Urgency.REVISION)
+
+    @property
+    def silent(self) -> bool:
+        """Whether it comes without a sound: of a long answer one part makes it, and of an answer to another session
+        the post at that one's place."""
+        if self.kind is PostKind.FINAL:
+            return self.key.startswith(HEARD_ELSEWHERE) or _PART in self.key
+        return self.kind in (PostKind.PROGRESS, PostKind.HANDOFF)
 
     @property
     def part(self) -> Part:

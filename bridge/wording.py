@@ -170,25 +170,29 @@ def queued_status(position: int, *, wake: bool, busy: bool, obstacle: str | None
     return f"queued, {ordinal(position)} in line" + (f"; {obstacle}" if obstacle else "")
 
 
-HELD = "held until a person at its place approves it"
+HELD = "waits until an operator approves it"
 _ASKED_CHARS = 1_200
 
 
 def approval_asked(held: Sequence[Message], verbs: Sequence[Verb], wish: str | None = None, *, more: int = 0) -> str:
-    """Who wants what of whom: the messages in their order, and for each the conversation that it is of. `more` wait
-    behind them."""
+    """Who wants what of whom: the messages in their order, and of each that is not the first of its conversation how
+    far on it is. `more` wait behind them."""
     first = held[0]
     wants = ", ".join(sorted(verbs))
     head = f"{handle_of(first.sender)} → {handle_of(first.recipient)} needs your approval ({wants})"
     room = max(100, _ASKED_CHARS // len(held))
     several = len(held) > 1
     told = [
-        f"{f'{number}. ' if several else ''}“{set_in(with_attachments(message.text, message.attachments), room)}”\n"
-        f"· depth {message.depth}, conversation {message.conversation}"
+        f"{f'{number}. ' if several else ''}“{set_in(with_attachments(message.text, message.attachments), room)}”"
+        f"{_handed_on(message)}"
         for number, message in enumerate(held, 1)
     ]
     behind = [f"· {counted(more, 'more message')} of the same pair come after these"] if more else []
     return "\n".join([head, *told, *behind, *([f"· {wish}"] if wish else [])])
+
+
+def _handed_on(message: Message) -> str:
+    return "" if message.depth < 2 else f"\n· {ordinal(message.depth)} step of a chain of handoffs"
 
 
 def grant_line(grant: GrantView) -> str:
@@ -240,7 +244,7 @@ def _by_rule(refused: Refused) -> str:
 
 def refused_text(refused: Refused) -> str:
     """A refusal as it is told to the person who asked for something."""
-    return f"Not done ({refused.code}): {refused.reason}{_by_rule(refused)}. {refused.remedy}"
+    return f"Not done: {refused.reason}{_by_rule(refused)}. {refused.remedy}"
 
 
 def _because(reason: str | None) -> str:
@@ -342,6 +346,10 @@ def turn_failed(session: SessionId, detail: str, after: str) -> str:
     return f"{handle_of(session)}: the turn failed: {one_line(detail, 400).rstrip('.')}. {after}"
 
 
+def paused(who: str, reason: str, what: str) -> str:
+    return f"{who} is paused: {one_line(reason).rstrip('.')}. {what} it right, then /resume."
+
+
 def stands_in(session: SessionId, agent: str, why: str, other: str, until: str) -> str:
     what = f"{agent} cannot answer now ({one_line(why, 300).rstrip('.')})"
     return f"{handle_of(session)}: {what}. {other} answers instead; {agent} rests until {until}."
@@ -371,7 +379,7 @@ def parked_decided(message: Message, what: str) -> str:
 
 
 def input_ended(message: Message, outcome: Outcome, reason: str | None) -> str:
-    return f"Not done ({outcome}): {one_line(reason or 'no reason is known')}\n{quoted(message)}"
+    return f"Not done: {one_line(reason or str(outcome))}\n{quoted(message)}"
 
 
 def quoted(message: Message) -> str:

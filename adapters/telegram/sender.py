@@ -13,11 +13,10 @@ from adapters.telegram.text import visible
 from adapters.telegram.wire import Bot
 from bridge.ids import PostId
 from bridge.ports.chat import Gone, NotDelivered
-from bridge.post import Post, PostKind
+from bridge.post import Post
 
 _LOG = logging.getLogger(__name__)
 
-_SILENT = frozenset({PostKind.PROGRESS, PostKind.HANDOFF})
 _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 _MAX_ANSWER = 200
 _KEPT_IN_MIND = 500
@@ -70,7 +69,7 @@ class Sender:
                 spot.chat,
                 InputFile(post.text.encode("utf-8", "replace"), post.file),
                 message_thread_id=spot.thread,
-                disable_notification=post.kind in _SILENT,
+                disable_notification=post.silent,
                 reply_markup=keyboard(post.buttons),
                 reply_parameters=_replying(post, spot),
                 rate_limit_args=post.urgency,
@@ -80,7 +79,7 @@ class Sender:
             visible(post.text),
             entities=entities_of(post),
             message_thread_id=spot.thread,
-            disable_notification=post.kind in _SILENT,
+            disable_notification=post.silent,
             link_preview_options=_NO_PREVIEW,
             reply_markup=keyboard(post.buttons),
             reply_parameters=_replying(post, spot),

@@ -22,6 +22,9 @@ _LOG = logging.getLogger(__name__)
 _BLOCKED_S = 600
 """How long what people must set right is left alone before it is tried again, where nothing tells that it is."""
 _SOON_S = 5
+_TELLINGS = 2
+"""So often Telegram must say that a topic is deleted. After that it is not asked again: each time costs a request of
+those that are needed to make another one."""
 _MAX_NAME = 128
 _RIGHTS = ("not enough rights", "chat_admin_required", "need administrator rights", "can_manage_topics")
 _GIVE_RIGHTS = "the bot may not manage topics: make it an administrator with the right to manage topics"
@@ -32,16 +35,20 @@ class Topics:
         self._bot = bot
         self._sender = sender
         self._clock = clock
+        self._gone: dict[Spot, int] = {}
 
     async def deliver(self, post: Post, spot: Spot) -> str:
         """As `bridge.ports.chat.Chat.deliver`. A closed topic is opened again where the bot may."""
+        if self._gone.get(spot, 0) >= _TELLINGS:
+            raise Gone("the topic was deleted")
         try:
-            return await self._sender.deliver(post, spot)
+            return await self._deliver(post, spot)
         except Gone as gone:
             if await self._switched_off(spot):
+                self._gone.pop(spot, None)
                 off = "topics are switched off there: switch them on again, or bind its session elsewhere"
                 raise self._blocked(off) from gone
-            if spot.chat > 0:
+            if spot.chat > 0 or self._gone[spot] >= _TELLINGS:
                 raise
             # Topics may have been switched on just now. That one is gone is for good, so Telegram is asked twice.
         except TopicClosed:
@@ -52,9 +59,18 @@ class Topics:
                     raise
                 raise self._blocked(f"the topic is closed: open it again ({refused.reason})") from refused
         try:
-            return await self._sender.deliver(post, spot)
+            return await self._deliver(post, spot)
         except TopicClosed as closed:
             raise self._blocked("the topic is closed: open it again") from closed
+
+    async def _deliver(self, post: Post, spot: Spot) -> str:
+        try:
+            receipt = await self._sender.deliver(post, spot)
+        except Gone:
+            self._gone[spot] = self._gone.get(spot, 0) + 1
+            raise
+        self._gone.pop(spot, None)
+        return receipt
 
     async def is_forum(self, chat: int) -> bool:
         """Whether it has topics, as far as the bot may know. Raises `NotDelivered` where it can be told later only."""

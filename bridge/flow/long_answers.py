@@ -8,7 +8,7 @@ from bridge.flow.showing import FILE, FILE_NAME, REST, SHOWN_PARTS, as_file, sho
 from bridge.flow.work import Work
 from bridge.ids import PostId
 from bridge.ports.chat import Pressed
-from bridge.post import Post, PostKind, PostState
+from bridge.post import Post, PostKind, PostState, part_key
 
 VERBS = (REST, FILE)
 
@@ -26,7 +26,7 @@ class LongAnswers:
 
 async def _rest(work: Work, pressed: Pressed, key: str) -> str:
     answer, whole = await _answer(work, pressed, key)
-    if await work.post(f"{key}#{SHOWN_PARTS + 1}") is not None:
+    if await work.post(part_key(key, SHOWN_PARTS + 1)) is not None:
         return "It is shown already."
     await show(
         work,
@@ -58,7 +58,7 @@ async def _file(work: Work, pressed: Pressed, key: str) -> str:
         due_at=work.now,
         message=answer.message,
         session=answer.session,
-        answers=f"{key}#{SHOWN_PARTS}",
+        answers=part_key(key, SHOWN_PARTS),
         file=FILE_NAME,
     )
     work.put(replace(file, state=PostState.PENDING, due_at=work.now, attempts=0, error=None))

@@ -82,9 +82,9 @@ class Outbox:
         """Those that have to wait as well: they hold back what is behind them at their place."""
         return await self._ledger.surely(lambda work: work.store.foremost_posts(scheme))
 
-    def _turn_of(self, post: Post) -> tuple[Urgency, int]:
-        """Of places with the same urgency the one goes first that has shown nothing for longest."""
-        return post.urgency, self._served.get(post.place, 0)
+    def _turn_of(self, post: Post) -> tuple[Urgency, bool, int]:
+        """Of places with the same urgency what is heard goes first, then the one that has shown nothing for longest."""
+        return post.urgency, post.silent, self._served.get(post.place, 0)
 
     async def _next(self, chat: Chat, post: Post) -> None:
         """Delivers what is first at a place. What comes next there is looked up anew, for it may have been

@@ -58,7 +58,7 @@ async def say(work: Work, heard: Heard, lanes: Dispatch) -> None:
     awake = replace(session, rested=False, last_seen=work.now)
     work.put(awake)
     if session.paused is not None:
-        text = f"{session.title} is paused: {session.paused}. Your message waits: set it right, then /resume."
+        text = wording.paused(session.title, session.paused, "Your message waits: set")
         await show(work, f"paused:{message.id}", heard.place, PostKind.NOTICE, text, session=session.id)
     await lanes.hand_over(work, session.id)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from bridge.flow.work import Work
 from bridge.ids import MessageId, Place, PostId, SessionId
-from bridge.post import Button, Part, Post, PostKind
+from bridge.post import Button, Part, Post, PostKind, part_key
 
 SHOWN_PARTS = 3
 """Of a long answer, until somebody asks for the rest: more would push the talk out of sight."""
@@ -58,13 +58,12 @@ async def show(
         parts, whole = parts[:SHOWN_PARTS], text
     idents = [PostId(work.new_id()) for _ in parts]  # in a row, so that no other text comes between the parts
     for number, part in enumerate(parts, 1):
-        part_key = key if number == 1 else f"{key}#{number}"
         part_buttons = tuple(buttons) if number == len(parts) else ()
-        if not await _revise(work, part_key, part, part_buttons):
+        if not await _revise(work, part_key(key, number), part, part_buttons):
             work.put(
                 Post(
                     id=idents[number - 1],
-                    key=part_key,
+                    key=part_key(key, number),
                     place=place,
                     kind=kind,
                     text=part.text,

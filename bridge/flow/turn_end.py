@@ -12,10 +12,10 @@ from bridge.flow.progress import conclude
 from bridge.flow.settlement import answer, answer_late, close, closing_of, park, pending, say_it_waits, settle
 from bridge.flow.showing import received_post, revise, sent_post, show
 from bridge.flow.work import Work
-from bridge.ids import MessageId, handle_of
+from bridge.ids import MessageId, Place, handle_of
 from bridge.message import Intent, Message, Outcome, State
 from bridge.ports.runtime import Result
-from bridge.post import PostKind
+from bridge.post import HEARD_ELSEWHERE, PostKind
 from bridge.request import NO_REPLY_TEXT, Answer
 from bridge.results import bounded
 from bridge.trace import StepKind
@@ -157,7 +157,7 @@ async def _completed(work: Work, turn: Turn, taken: list[Message], final: str) -
         about, place = turn.acts_for or turn.inputs[0], await shown_at(work, turn)
         await show(
             work,
-            f"final:{turn.id}",
+            f"{await _kept_as(work, about, place)}{turn.id}",
             place,
             PostKind.FINAL,
             final,
@@ -166,6 +166,11 @@ async def _completed(work: Work, turn: Turn, taken: list[Message], final: str) -
             answers=await _answered(work, about),
             rich=True,
         )
+
+
+async def _kept_as(work: Work, about: MessageId, place: Place | None) -> str:
+    request = await work.request(about)
+    return HEARD_ELSEWHERE if request is not None and request.place not in (None, place) else "final:"
 
 
 async def _answered(work: Work, about: MessageId) -> str | None:
@@ -267,7 +272,7 @@ async def _failed(work: Work, turn: Turn, taken: list[Message], failure: Failure
     if failure.pauses:
         await _pause(work, turn, taken, failure)
     if turn.tools_begun:
-        if not failure.pauses:
+        if not failure.pauses and work.means.deciding(turn.place) is None:
             await _tell(work, turn, failure, "It had begun to use tools, so it is not run again by itself.")
         await _park_inputs(work, turn, taken, f"the turn failed after tools had begun ({failure.detail})")
         return

@@ -192,6 +192,7 @@ async def test_a_newer_difference_takes_the_place_of_an_older_one(office: Office
         first = office.questions()[0].buttons[0].action
         await office.reload(rule(verbs="wake"))
         await office.chat.seen(OFFICE, "replaced by a newer one")
+        await office.on.quiet()
         (left,) = office.questions()
         assert "replaced" in await office.on.exchange.inbound.press(Pressed(left.place, OPERATOR, first))
         assert not await office.permitted()

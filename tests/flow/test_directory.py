@@ -89,7 +89,7 @@ async def test_a_persons_queued_words_to_a_session_that_closes_are_not_silently_
         said = [await on.say("career", "one"), await on.say("career", "two")]
         await on.quiet()
     async with stage(store=store, chat=chat) as on:
-        await on.chat.seen(room("career"), "Not done (failed): session_closed: default/career was closed\n“two”")
+        await on.chat.seen(room("career"), "Not done: session_closed: default/career was closed\n“two”")
         assert {(await on.message(one)).outcome for one in said} == {Outcome.FAILED}
 
 

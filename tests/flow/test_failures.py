@@ -59,7 +59,7 @@ async def test_the_person_whose_words_could_not_be_acted_on_is_told_at_the_place
         on.agent("career", failing(*[CRASH] * 9))
         await on.say("career", "look at this offer")
         await on.clock.advance(BACKOFF_S)
-        await on.chat.seen(room("career"), "Not done (dead): 2 attempts failed: the agent ended\n“look at this offer”")
+        await on.chat.seen(room("career"), "Not done: 2 attempts failed: the agent ended\n“look at this offer”")
         await on.chat.seen(room("career"), "the turn failed: the agent ended. It is given up.")
         told = [text for text in on.chat.texts(room("career")) if "the turn failed" in text]
         assert len(told) == 1
@@ -79,6 +79,8 @@ async def test_a_button_decides_about_the_time_that_it_was_shown_for_and_no_late
         on.agent("career", career)
         sent = await on.send("career", "pay the bill")
         first = await on.chat.seen(room("career"), "Run it again?")
+        await on.quiet()
+        assert not [text for text in on.chat.texts(room("career")) if "the turn failed: " in text], "told once"
         old = next(button.action for button in first.buttons if button.label == press)
         await on.press("career", "Retry")
         await on.quiet()

@@ -1,21 +1,29 @@
 """Every place comes to show what it is to show, there and nowhere else (invariants 3, 8 and 11)."""
 
 import asyncio
+from collections.abc import Sequence
 
 from bridge.flow import showing
 from bridge.ids import Place
 from bridge.limits import Limits
 from bridge.ports.chat import Ambiguous, Blocked, Later, NotDelivered, TooLong
 from bridge.ports.runtime import Prompt, Result, Text
-from bridge.post import Post, PostKind, PostState
+from bridge.post import Button, Post, PostKind, PostState, Urgency
 from tests.fakes.runtime import FakeAgent
 from tests.flow.stage import Stage, room, session, stage
 
 CAREER = room("career")
 
 
-async def show(on: Stage, key: str, text: str, place: Place = CAREER, kind: PostKind = PostKind.NOTICE) -> None:
-    await on.exchange.inbound._ledger.do(lambda work: showing.show(work, key, place, kind, text))
+async def show(
+    on: Stage,
+    key: str,
+    text: str,
+    place: Place = CAREER,
+    kind: PostKind = PostKind.NOTICE,
+    buttons: Sequence[Button] = (),
+) -> None:
+    await on.exchange.inbound._ledger.do(lambda work: showing.show(work, key, place, kind, text, buttons=buttons))
 
 
 def sent(on: Stage) -> list[str]:
@@ -266,6 +274,25 @@ async def test_a_reply_to_a_command_passes_all_that_waits() -> None:
         await on.say("career", "/status")
         await on.chat.seen(CAREER, "Career")
         assert len(on.chat.deliveries) == 1
+
+
+async def test_the_buttons_of_what_is_decided_go_before_all_else() -> None:
+    async with stage(session("career")) as on:
+        ask = [Button("Yes", "yes:1")]
+        for key in ("question:1", "handoff:1"):
+            kind = PostKind.NOTICE if key.startswith("question") else PostKind.HANDOFF
+            await show(on, key, "really?", kind=kind, buttons=ask)
+        await on.quiet()
+        assert [post.urgency for post in on.chat.deliveries] == [Urgency.QUESTION, Urgency.NEWS]
+        on.chat.held[CAREER] = gate = asyncio.Event()
+        await show(on, "notice", "held up")
+        await on.quiet()
+        await show(on, "handoff:1", "answered", kind=PostKind.HANDOFF)
+        await show(on, "final", "an answer", kind=PostKind.FINAL)
+        await show(on, "question:1", "Yes, by Ada")
+        gate.set()
+        await on.quiet()
+        assert sent(on)[2:] == ["held up", "Yes, by Ada", "an answer", "answered"]
 
 
 async def test_questions_come_before_other_notices() -> None:

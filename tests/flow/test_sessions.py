@@ -132,7 +132,7 @@ async def test_what_went_wrong_meanwhile_is_told_and_the_question_stays_until_it
     taken = session("desk", places=(room("research"),))
     async with stage(CAREER, taken, store=store, chat=chat, clock=clock) as on:
         said = await on.press("office", "Accept")
-        reason = "Not done (not_permitted): room:research is bound to default/desk by the operator's file"
+        reason = "Not done: room:research is bound to default/desk by the operator's file"
         assert said.startswith(reason)
         kept = await chat.seen(OFFICE, reason)
         assert [button.label for button in kept.buttons] == ["Accept", "Refuse"]
@@ -228,7 +228,7 @@ async def test_a_session_that_was_closed_meanwhile_stays_closed() -> None:
         await on.chat.seen(OFFICE, "takes work again")
         await on.exchange.redeclare([])
         assert "default/career has been closed" in await on.press("office", "Accept")
-        await on.chat.seen(OFFICE, "Not done (session_closed)")
+        await on.chat.seen(OFFICE, "Not done: default/career")
         with pytest.raises(Refused) as refused:
             await on.exchange.resume(await person(on), "career")
         assert refused.value.code is Code.SESSION_CLOSED

@@ -13,7 +13,7 @@ from tests.fakes.fragile import FragileStore
 from tests.fakes.runtime import Behaviour, FakeAgent
 from tests.flow.stage import Stage, ident, room, session, stage
 
-REST = "Peers wait until /resume or your next message."
+REST = "Other sessions wait until /resume or your next message."
 
 
 def endless(on: Stage, started: asyncio.Event) -> Behaviour:

@@ -60,7 +60,7 @@ async def test_what_a_person_said_and_nobody_did_in_time_is_told_at_the_place() 
         await on.quiet()
         said = await on.say("career", "two")
         await on.clock.advance(50)
-        await on.chat.seen(room("career"), "Not done (expired)")
+        await on.chat.seen(room("career"), "Not done: expired\n“two”")
         assert (await on.message(said)).outcome is Outcome.EXPIRED
 
 

@@ -19,8 +19,12 @@ _STEPS = 40
 _PAGE, _PAGES = 200, 5
 """So many decisions are looked through for the newest conversation of a place."""
 _DETAIL_CHARS = 120
-_UNSAID = frozenset({"post", "place", "receipt", "text", "reply", "turn", "message_id", "usage"})
+_UNSAID = frozenset(
+    {"epoch", "message_id", "place", "post", "receipt", "reply", "text", "title", "turn", "until", "usage"}
+)
 """Details of steps that tell a person nothing, or are shown in a post of their own."""
+_PLAIN = frozenset({"agent", "intent", "origin", "name", "outcome", "reason", "state"})
+"""Those whose values say by themselves what they are."""
 
 
 class Looking:
@@ -102,8 +106,16 @@ def traced(ident: str, steps: Sequence[Step]) -> str:
 
 def _detail(detail: Mapping[str, object]) -> str:
     told = [
-        f"{name.replace('_', ' ')} {wording.one_line(str(value), _DETAIL_CHARS)}"
+        _told(name, value)
         for name, value in detail.items()
-        if name not in _UNSAID and value not in (None, "", [], {})
+        if name not in _UNSAID and value not in (None, False, "", [], {})
     ]
     return f" ({', '.join(told)})" if told else ""
+
+
+def _told(name: str, value: object) -> str:
+    what = name.replace("_", " ")
+    if value is True:
+        return what
+    said = " and ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return f"{'' if name in _PLAIN else f'{what} '}{wording.one_line(said, _DETAIL_CHARS)}"

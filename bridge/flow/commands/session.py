@@ -53,7 +53,7 @@ class OfTheSession:
             words.append(f"Cancelled: {wording.counted(cancelled, 'queued message')}.")
         if heard.outranks:
             words.append(f"Not acted on: {wording.counted(heard.outranks, 'message')} that had not reached it by then.")
-        return " ".join([*words, "Peers wait until /resume or your next message."])
+        return " ".join([*words, "Other sessions wait until /resume or your next message."])
 
     async def _resume(self, heard: Heard, rest: str) -> str:
         session = await self._here.session(heard)

@@ -32,9 +32,9 @@ def _held_back(session: Session, view: SessionView) -> list[str]:
     if session.answering is not None:
         told.append(f"{session.answering} answers for {session.agent}.")
     if session.rested:
-        told.append("It is stopped: peers wait until /resume or your next message.")
+        told.append("It is stopped: other sessions wait until /resume or your next message.")
     if session.paused is not None:
-        told.append(f"It is paused: {session.paused}. Set it right, then /resume.")
+        told.append(wording.paused("It", session.paused, "Set"))
     return told
 
 

@@ -8,7 +8,7 @@ import pytest
 from adapters.telegram.budget import Rate, Rates
 from bridge.ids import Place
 from bridge.ports.chat import Ambiguous, Blocked, Chat, Later, NotDelivered, TooLong
-from bridge.post import Button, PostKind
+from bridge.post import Button, PostKind, part_key
 from tests.adapters.telegram.stage import (
     CAREER,
     DESK,
@@ -85,6 +85,16 @@ async def test_only_what_people_wait_for_makes_a_sound(
         await api.until(lambda: api.updates.polling)
         await chat.deliver(post(kind=kind))
     assert api.sent(FORUM, DESK)[0].silent is silent
+
+
+async def test_of_a_long_answer_one_part_makes_a_sound(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    async with running(chat_for(api, clock), intake) as chat:
+        await api.until(lambda: api.updates.polling)
+        for number in (1, 2, 3):
+            await chat.deliver(post(key=part_key("final:1", number)))
+    assert [sent.silent for sent in api.sent(FORUM, DESK)] == [False, True, True]
 
 
 async def test_a_post_with_a_receipt_is_edited(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:

@@ -96,6 +96,8 @@ async def test_a_handoff_is_in_both_topics_with_links_and_its_answer_below_it(ap
             assert one.buttons == ((f"Open in {name}", f"https://t.me/c/1234/{other.message_id}"),)
         answer = await api.seen(lambda sent: sent.thread == DESK and sent.text == "career: yes")
         assert answer.reply_to == mine.message_id
+        there = await api.seen(lambda sent: sent.thread == CAREER and sent.text == "yes")
+        assert (answer.silent, there.silent) == (False, True)
 
 
 async def test_a_session_is_picked_and_its_text_written_as_a_reply(api: BotApi, clock: FlyingClock) -> None:

@@ -147,6 +147,35 @@ async def test_a_deleted_topic_is_gone(
     assert [sent for sent in api.history if sent.chat == FORUM] == []
 
 
+async def test_a_topic_that_is_deleted_costs_no_more_than_two_requests(
+    api: BotApi, chat: TelegramChat, intake: RememberingIntake
+) -> None:
+    """However often another one cannot be made yet: those would be missing for that."""
+    api.delete_topic(FORUM, DESK)
+    async with running(chat, intake):
+        await api.until(lambda: api.updates.polling)
+        for _ in range(4):
+            with pytest.raises(Gone, match="deleted"):
+                await chat.deliver(post())
+    assert len(api.calls("sendMessage")) == 2
+
+
+async def test_a_topic_is_not_taken_for_deleted_once_topics_are_switched_on_again(
+    api: BotApi, chat: TelegramChat, intake: RememberingIntake
+) -> None:
+    api.room(FORUM).forum = False
+    api.room(FORUM).topics[DESK].deleted = True
+    async with running(chat, intake):
+        await api.until(lambda: api.updates.polling)
+        for _ in range(3):
+            with pytest.raises(Blocked, match="switched off"):
+                await chat.deliver(post())
+        api.room(FORUM).forum = True
+        api.room(FORUM).topics[DESK].deleted = False
+        await chat.deliver(post())
+    assert len(api.sent(FORUM, DESK)) == 1
+
+
 async def test_a_deleted_topic_of_a_private_chat_is_gone_and_what_fell_out_of_it_is_taken_back(
     api: BotApi, chat: TelegramChat, intake: RememberingIntake
 ) -> None:
