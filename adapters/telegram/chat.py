@@ -16,7 +16,7 @@ from adapters.telegram.spending import Spending
 from bridge.errors import Refused
 from bridge.ids import Place
 from bridge.move import Move
-from bridge.ports.chat import Blocked, Intake, MenuLine, Moved, NotDelivered
+from bridge.ports.chat import Intake, MenuLine, Moved, NotDelivered
 from bridge.ports.clock import Clock, Randomness
 from bridge.ports.files import Files
 from bridge.post import Part, Post, PostKind
@@ -108,10 +108,7 @@ class TelegramChat:
         if post.kind is PostKind.MARK:
             return await connection.marks.deliver(post, where)
         try:
-            receipt = await connection.topics.deliver(post, where)
-        except Blocked:
-            connection.closed_to[post.place] = where.chat
-            raise
+            return await connection.topics.deliver(post, where)
         except Moved as moved:
             new = spot(moved.new)
             if new is None:
@@ -119,8 +116,6 @@ class TelegramChat:
             self._migrate(where.chat, new.chat)
             # A topic goes on as that topic, or is found to be gone: never as the chat as a whole.
             raise Moved(moved.reason, replace(where, chat=new.chat).place) from moved
-        connection.closed_to.pop(post.place, None)
-        return receipt
 
     def topic_link(self, place: Place) -> str | None:
         where = spot(place)

@@ -21,7 +21,6 @@ from adapters.telegram.spending import Spending
 from adapters.telegram.topics import Topics
 from adapters.telegram.wire import Wire
 from bridge.backoff import FullJitter
-from bridge.ids import Place
 from bridge.ports.chat import Intake, MenuLine
 from bridge.ports.clock import Clock, Randomness
 from bridge.ports.files import Files
@@ -55,9 +54,6 @@ class Connection:
         self._fetching = Fetching(self._bot, config.token, files, clock, randomness)
         self.glimpses = Glimpses(self._bot)
         self._menus: Menus | None = None
-        self.closed_to: dict[Place, int] = {}
-        """The places, with their chats, that took nothing of late, and do so once people have set it right. A restart
-        forgets them: what waits there is tried again by and by all the same."""
 
     def narrow(self, config: TelegramConfig) -> None:
         self._wire.config = config
@@ -81,7 +77,6 @@ class Connection:
                 health,
                 tasks,
                 migrate=self._migrate,
-                closed_to=lambda chat: [place for place, its in self.closed_to.items() if its == chat],
                 takes_files=[name for name, line in commands.items() if line.files],
             )
 

@@ -18,7 +18,7 @@ from adapters.telegram.fetching import Fetching
 from adapters.telegram.gathering import Batch, Gathering
 from adapters.telegram.happenings import Shifts
 from adapters.telegram.health import Health
-from adapters.telegram.incoming import Admitted, Reader, Said, Tapped
+from adapters.telegram.incoming import Reader, Said, Tapped
 from adapters.telegram.joining import joined
 from adapters.telegram.lanes import Lanes
 from adapters.telegram.place import SCHEME, Spot, chats_of
@@ -26,7 +26,7 @@ from adapters.telegram.sender import Sender
 from bridge.backoff import FullJitter
 from bridge.errors import Code, Refused
 from bridge.ids import Place
-from bridge.ports.chat import Happening, Intake, Migrated, Overtakes, Pressed, Renamed, Reopened
+from bridge.ports.chat import Admitted, Happening, Intake, Migrated, Overtakes, Pressed, Renamed, Reopened
 from bridge.ports.clock import Clock
 
 _LOG = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ _OUTRANKED = "a stop came before it was handled"
 _HEARING_S = 0.5
 """How long a stop waits for what is just being heard, to come after it. It may be heard in vain: a store that is away
 takes neither."""
-_Read = Batch | Tapped | Happening | Admitted | Exception | None
+_Read = Batch | Tapped | Happening | Exception | None
 
 
 class Handling:
@@ -54,12 +54,10 @@ class Handling:
         tasks: asyncio.TaskGroup,
         *,
         migrate: Callable[[int, int], None],
-        closed_to: Callable[[int], Collection[Place]],
         takes_files: Collection[str] = (),
     ) -> None:
-        """`migrate` is told of a chat that has become another one, before anything of that is read. `closed_to`
-        gives the places of a chat that took nothing of late, and `takes_files` are the commands that do."""
-        self._closed_to = closed_to
+        """`migrate` is told of a chat that has become another one, before anything of that is read. `takes_files` are
+        the commands that do."""
         self._takes_files = takes_files
         self._migrate = migrate
         self._fetching = fetching
@@ -115,7 +113,7 @@ class Handling:
         if number in self._open:
             return
         self._open.add(number)
-        read: Said | Tapped | Happening | Admitted | Exception | None
+        read: Said | Tapped | Happening | Exception | None
         try:
             read = self._reader.read(raw)
         except Exception as unreadable:  # noqa: BLE001 - one bad update must not hold up the others
@@ -202,11 +200,8 @@ class Handling:
                     return await self._hear(read)
                 case Tapped():
                     await self._press(read)
-                case Renamed() | Reopened() | Migrated():
+                case Renamed() | Reopened() | Admitted() | Migrated():
                     await self._intake.happened(read)
-                case Admitted():
-                    for place in self._closed_to(read.chat):
-                        await self._intake.happened(Reopened(place))
                 case Exception():
                     raise read
         except Refused as refused:
@@ -257,7 +252,7 @@ class Handling:
 
 def _lane(read: _Read | Said, number: int) -> Hashable:
     match read:
-        case Renamed() | Reopened():
+        case Renamed() | Reopened() | Admitted():
             return read.place
         case Migrated():
             return read.new

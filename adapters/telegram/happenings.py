@@ -1,11 +1,13 @@
 """What Telegram says that was done to a chat or a topic. Whoever did it: these are facts, and no wishes."""
 
-from telegram import Message
+from telegram import ChatMember, ChatMemberRestricted, ChatMemberUpdated, Message
 
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.place import Spot, is_basic, spot
 from bridge.ids import Place
-from bridge.ports.chat import Happening, Migrated, Person, Renamed, Reopened
+from bridge.ports.chat import Admitted, Happening, Migrated, Person, Renamed, Reopened
+
+_OUT = (ChatMember.LEFT, ChatMember.BANNED)
 
 
 def happening(message: Message, config: TelegramConfig, person: Person | None, bot: str) -> Happening | None:
@@ -33,6 +35,13 @@ def happening(message: Message, config: TelegramConfig, person: Person | None, b
     ):
         return Renamed(Spot(chat, thread).place, edited.name, person)
     return None
+
+
+def admitted(changed: ChatMemberUpdated, config: TelegramConfig) -> Admitted | None:
+    """Somebody has let the bot in again, or given it another right, or unblocked it."""
+    now = changed.new_chat_member
+    there = now.is_member if isinstance(now, ChatMemberRestricted) else now.status not in _OUT
+    return Admitted(Spot(changed.chat.id).place) if there and config.may_show(changed.chat.id) else None
 
 
 def _migrated(old: int, new: int, config: TelegramConfig) -> Migrated | None:

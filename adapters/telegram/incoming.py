@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from telegram import CallbackQuery, Chat, Message, Update, User
-from telegram.constants import ChatMemberStatus, ChatType
+from telegram.constants import ChatType
 
 from adapters.telegram.config import TelegramConfig
-from adapters.telegram.happenings import happening
+from adapters.telegram.happenings import admitted, happening
 from adapters.telegram.media import Media, key_of, media_of, worded
 from adapters.telegram.others import answered, of_others, passed_on, quoted
-from adapters.telegram.place import Spot, person_id, receipt
+from adapters.telegram.place import Spot, is_numbered_by_all, person_id, receipt
 from bridge.ids import Place
 from bridge.ports.chat import Happening, Heard, Person
 
@@ -30,13 +30,6 @@ class Tapped:
     person: Person
     action: str
     receipt: str
-
-
-@dataclass(frozen=True, slots=True)
-class Admitted:
-    """What the bot may do in that chat was changed, and it is in there."""
-
-    chat: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +53,14 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads updates for the bot of that username, by the config that holds at the time. Whoever is not allowed is not
-    read at all."""
+    """Reads updates for the bot of that username and id, by the config that holds at the time. Whoever is not allowed
+    is not read at all."""
 
     config: Callable[[], TelegramConfig]
     username: str
+    bot: int
 
-    def read(self, raw: str) -> Said | Tapped | Happening | Admitted | None:
+    def read(self, raw: str) -> Said | Tapped | Happening | None:
         """None for what means nothing here: strangers, other bots, most service messages. Raises whatever an update
         makes the parser raise that does not have Telegram's form."""
         update = Update.de_json(json.loads(raw), None)
@@ -78,8 +72,7 @@ class Reader:
         if update.edited_message is not None:
             return self._said(update.edited_message, edited=True)
         if update.my_chat_member is not None:
-            there = update.my_chat_member.new_chat_member.status not in (ChatMemberStatus.LEFT, ChatMemberStatus.BANNED)
-            return Admitted(update.my_chat_member.chat.id) if there else None
+            return admitted(update.my_chat_member, self.config())
         return None
 
     def _said(self, message: Message, *, edited: bool = False) -> Said | None:
@@ -101,7 +94,7 @@ class Reader:
             place=spot.place,
             person=person,
             text=text,
-            key=key_of(message),
+            key=self._key(message),
             title=_topic_name(message),
             reply_to=receipt(message.chat.id, replied.message_id) if replied is not None else None,
             silent=spot.general,
@@ -143,6 +136,11 @@ class Reader:
         if not config.may_talk(user.id, chat.id):
             return None
         return Person(person_id(user.id), user.full_name, operator=user.id in config.operators)
+
+    def _key(self, message: Message) -> str:
+        """Another bot, which somebody sets up in the place of this one, hears of other messages by the same numbers."""
+        known = key_of(message)
+        return known if is_numbered_by_all(message.chat.id) else f"{known}@{self.bot}"
 
     def _words(self, text: str) -> str:
         """The text without our name after its command; nothing where the command is another bot's."""

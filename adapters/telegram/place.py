@@ -53,6 +53,12 @@ def is_basic(chat: int) -> bool:
     return _SUPERGROUPS < chat < 0
 
 
+def is_numbered_by_all(chat: int) -> bool:
+    """Whether its messages have the same numbers for everybody. Elsewhere they are those of each account, and another
+    bot begins with the first ones again."""
+    return chat < _SUPERGROUPS
+
+
 def person_id(user: int) -> str:
     return f"{SCHEME}:{user}"
 

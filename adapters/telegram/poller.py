@@ -92,7 +92,7 @@ class Poller:
     async def _connect(self) -> Reader:
         await self._bot.initialize()
         self._menus.changed.set()
-        self._reader = Reader(lambda: self._wire.config, self._bot.username)
+        self._reader = Reader(lambda: self._wire.config, self._bot.username, self._bot.id)
         return self._reader
 
     def _pause(self, state: RetryCallState) -> float:

@@ -24,6 +24,9 @@ from bridge.session import Binding, NewSession, Source, Topic
 
 log = logging.getLogger(__name__)
 
+_JOINS = "\u200d"
+"""Makes one emoji of several."""
+
 Told = Callable[[Work, Place], Awaitable[None]]
 """Tells people of a topic, in the change that binds it."""
 
@@ -149,10 +152,11 @@ def no_topic(refused: NotDelivered) -> Refused:
 def checked_name(name: str) -> str:
     """Raises `Refused` for what no topic can be called."""
     one_line = " ".join(name.split())
-    if not one_line or len(one_line) > NAME_CHARS or not one_line.isprintable():
+    shown = one_line.replace(_JOINS, "")
+    if not shown or len(one_line) > NAME_CHARS or not shown.isprintable():
         raise Refused(
             Code.INVALID_REQUEST,
-            f"the name has {len(one_line)} characters" if one_line.isprintable() else "the name cannot be shown",
+            f"the name has {len(one_line)} characters" if shown.isprintable() else "the name cannot be shown",
             remedy=f"A topic is called by one line of 1 to {NAME_CHARS} characters.",
         )
     return one_line

@@ -12,7 +12,7 @@ from bridge.flow.showing import show
 from bridge.flow.work import Work
 from bridge.ids import Place, scheme_of
 from bridge.move import Move, Why, followed
-from bridge.ports.chat import Blocked, Chat, Happening, Migrated, NotDelivered, Renamed, Reopened
+from bridge.ports.chat import Admitted, Blocked, Chat, Happening, Migrated, NotDelivered, Renamed, Reopened
 from bridge.post import PostKind
 from bridge.session import Session, Source, Topic
 
@@ -38,7 +38,9 @@ class Whereabouts:
                 if self._ledger.led(old) != new:
                     await self.moved(old, new)
             case Reopened(place=place):
-                await self._ledger.do(lambda work: _try_at_once(work, self._ledger.led(place)))
+                await self._ledger.do(lambda work: _try_at_once(work, place, lambda at: at == self._ledger.led(place)))
+            case Admitted(place=place):
+                await self._ledger.do(lambda work: _try_at_once(work, place, lambda at: True))
             case Renamed():
                 await self._ledger.do(lambda work: _renamed(work, happening))
                 self._look()
@@ -129,10 +131,10 @@ async def _take_back(chat: Chat, place: Place) -> None:
         log.warning("%s was made in vain, and could not be deleted: %s", place, refused.reason)
 
 
-async def _try_at_once(work: Work, place: Place) -> None:
+async def _try_at_once(work: Work, place: Place, there: Callable[[Place], bool]) -> None:
     """What was put off there is tried at once."""
     for post in await work.store.pending_posts(scheme_of(place)):
-        if post.place == place and post.waits(work.now):
+        if there(post.place) and post.waits(work.now):
             work.put(replace(post, due_at=post.created_at))
             work.then(work.wake.outbox)
 

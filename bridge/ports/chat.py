@@ -140,6 +140,13 @@ class Reopened:
 
 
 @dataclass(frozen=True, slots=True)
+class Admitted:
+    """The chat takes something again, or takes more, at that place and others that it alone may name."""
+
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
 class Migrated:
     """The place `old` goes on as `new`, by the chat's own word."""
 
@@ -147,7 +154,7 @@ class Migrated:
     new: Place
 
 
-Happening = Renamed | Reopened | Migrated
+Happening = Renamed | Reopened | Admitted | Migrated
 
 
 class Chat(Protocol):

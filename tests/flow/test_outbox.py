@@ -280,7 +280,7 @@ async def test_the_buttons_of_what_is_decided_go_before_all_else() -> None:
     async with stage(session("career")) as on:
         ask = [Button("Yes", "yes:1")]
         for key in ("question:1", "handoff:1"):
-            kind = PostKind.NOTICE if key.startswith("question") else PostKind.HANDOFF
+            kind = PostKind.QUESTION if key.startswith("question") else PostKind.HANDOFF
             await show(on, key, "really?", kind=kind, buttons=ask)
         await on.quiet()
         assert [post.urgency for post in on.chat.deliveries] == [Urgency.QUESTION, Urgency.NEWS]

@@ -171,6 +171,11 @@ async def test_of_an_agent_that_is_gone_by_then_and_of_a_topic_that_cannot_be_ma
         assert "no topic was made: no right" in on.chat.texts(DESK)[-1]
 
 
+async def test_an_emoji_of_several_is_a_name() -> None:
+    async with stage(session("desk")) as on:
+        assert "Made: 👩‍💻 Work" in await command(on, "/new 👩‍💻 Work")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -178,6 +183,8 @@ async def test_of_an_agent_that_is_gone_by_then_and_of_a_topic_that_cannot_be_ma
         (f"/new {'x' * 129}", "the name has 129 characters"),
         ('/new " "', "the name has 0 characters"),
         ("/new a\x07b", "cannot be shown"),
+        ("/new a\u202eb", "cannot be shown"),
+        ("/new \u200d", "the name has 1 characters"),
     ],
 )
 async def test_what_cannot_be_is_refused_before_anything_is_made(text: str, said: str) -> None:

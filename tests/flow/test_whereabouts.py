@@ -15,7 +15,7 @@ from bridge.flow import showing
 from bridge.ids import Place
 from bridge.message import Origin
 from bridge.move import Move, Why
-from bridge.ports.chat import Blocked, Gone, Migrated, Moved, NotDelivered, Person, Renamed, Reopened
+from bridge.ports.chat import Admitted, Blocked, Gone, Migrated, Moved, NotDelivered, Person, Renamed, Reopened
 from bridge.ports.runtime import Prompt
 from bridge.ports.store import Change
 from bridge.post import Button, Post, PostKind, PostState
@@ -321,6 +321,18 @@ async def test_without_a_word_it_is_tried_again_after_a_while() -> None:
         await on.clock.advance(601)
         await on.quiet()
         assert on.chat.texts(OLD) == ["final"]
+
+
+async def test_once_the_bot_is_let_in_again_all_that_waits_is_tried_at_once() -> None:
+    async with stage(session("career"), session("desk")) as on:
+        on.chat.fault = lambda post: Blocked("kicked", retry_at=on.clock.now() + 900)
+        for name in ("career", "desk"):
+            await show(on, name, "final", room(name))
+        await on.quiet()
+        on.chat.fault = lambda post: None
+        await on.exchange.inbound.happened(Admitted(OLD))
+        await on.quiet()
+        assert [on.chat.texts(room(name))[0] for name in ("career", "desk")] == ["final", "final"]
 
 
 async def test_a_second_time_is_told_again() -> None:

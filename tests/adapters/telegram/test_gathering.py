@@ -96,7 +96,7 @@ async def test_an_album_is_one_input_with_its_caption_once(
     assert [content(one) for one in heard.attachments] == [b"photo 0", b"photo 1", b"photo 2"]
     chars = [len("my trip"), 0, 0]
     assert heard.pieces == tuple(
-        Piece(f"telegram:{FORUM}:{one}", size, 1) for one, size in zip(ids, chars, strict=True)
+        Piece(f"telegram:{FORUM}:{one}@{api.bot}", size, 1) for one, size in zip(ids, chars, strict=True)
     )
     assert heard.key == heard.pieces[0].key
 

@@ -1,7 +1,11 @@
 """Who is heard, where they speak, and what of it are words."""
 
+import json
+
 import pytest
 
+from adapters.telegram.config import TelegramConfig
+from adapters.telegram.incoming import Reader, Said
 from bridge.ids import Place
 from bridge.ports.chat import Heard, Person
 from bridge.post import Button
@@ -41,7 +45,7 @@ async def test_a_topic_is_a_place(api: BotApi, clock: FlyingClock, intake: Remem
         place=DESK_PLACE,
         person=Person("telegram:222", "User 222", operator=False),
         text="hello",
-        key=f"telegram:{FORUM}:{message}",
+        key=f"telegram:{FORUM}:{message}@{api.bot}",
         title="Front Desk",
         receipt=f"{FORUM}/{message}",
     )
@@ -215,3 +219,19 @@ async def test_who_may_talk_and_who_attends_is_known_without_a_connection(api: B
     assert not chat.attended(Place("telegram:222"))
     assert not chat.attended(Place("telegram:-77"))
     assert chat.reports() == [Place("telegram:111")]
+
+
+@pytest.mark.parametrize(("chat", "same"), [(USER, False), (-5, False), (-1001234567890, True)])
+async def test_what_another_bot_hears_later_is_not_taken_for_what_the_one_before_has_heard(
+    api: BotApi, chat: int, *, same: bool
+) -> None:
+    """Only supergroups number their messages for all."""
+    api.private(USER) if chat > 0 else api.forum(chat, topics={})
+    api.say("hello", chat=chat, user=USER)
+    config = TelegramConfig(api.token, users=frozenset({USER}), chats=frozenset({chat}))
+    keys = set()
+    for bot in (1, 2):
+        said = Reader(lambda: config, "tieline_bot", bot).read(json.dumps(api.updates.pending[-1]))
+        assert isinstance(said, Said)
+        keys.add(said.heard.key)
+    assert len(keys) == (1 if same else 2)

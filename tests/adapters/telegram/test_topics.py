@@ -7,7 +7,7 @@ import pytest
 from adapters.telegram.chat import TelegramChat
 from bridge.ids import Place
 from bridge.move import Move, Why
-from bridge.ports.chat import Blocked, Gone, Migrated, Moved, NotDelivered, Renamed, Reopened
+from bridge.ports.chat import Admitted, Blocked, Gone, Migrated, Moved, NotDelivered, Renamed, Reopened
 from tests.adapters.telegram.stage import (
     CAREER,
     DESK,
@@ -20,7 +20,6 @@ from tests.adapters.telegram.stage import (
     FlyingClock,
     RememberingIntake,
     chat_for,
-    connected,
     post,
     running,
 )
@@ -238,24 +237,6 @@ async def test_a_migrated_group_has_moved_and_is_allowed_under_its_new_id(
     assert [sent.text for sent in api.sent(SUPER)] == ["Hello"]
 
 
-async def test_that_the_bot_may_write_again_is_passed_on_for_what_took_nothing(
-    api: BotApi, clock: FlyingClock, intake: RememberingIntake
-) -> None:
-    async with running(chat_for(api, clock), intake) as chat:
-        await connected(api)
-        await chat.deliver(post("well", place=Place(f"telegram:{FORUM}/{CAREER}")))
-        api.remove_bot(FORUM)
-        with pytest.raises(Blocked):
-            await chat.deliver(post())
-        for status in ("kicked", "member"):
-            api.member(FORUM, api.bot, status, by=OPERATOR)
-        await intake.until(lambda: intake.happenings == [Reopened(DESK_PLACE)])
-        await chat.deliver(post("here again"))
-        api.member(FORUM, api.bot, "administrator", by=OPERATOR)
-        await intake.until(lambda: len(intake.finished) == 3)
-        assert len(intake.happenings) == 1
-
-
 async def test_what_was_remembered_of_a_migration_is_allowed_from_the_start_and_stays_so(
     api: BotApi, clock: FlyingClock
 ) -> None:
@@ -330,6 +311,18 @@ async def test_renames_and_openings_are_passed_on_but_not_the_bots_own(
         ("Reception", True),
     ]
     assert Reopened(DESK_PLACE) in intake.happenings
+
+
+async def test_it_is_told_where_the_bot_is_let_in_again_or_may_do_more(
+    api: BotApi, chat: TelegramChat, intake: RememberingIntake
+) -> None:
+    api.private(USER)
+    api.private(STRANGER)
+    for where, status in [(FORUM, "kicked"), (FORUM, "administrator"), (USER, "member"), (STRANGER, "member")]:
+        api.member(where, api.bot, status, by=OPERATOR)
+    async with running(chat, intake):
+        await intake.until(lambda: len(intake.finished) == 4)
+    assert intake.happenings == [Admitted(Place(f"telegram:{FORUM}")), Admitted(Place(f"telegram:{USER}"))]
 
 
 async def test_the_chat_goes_on_as_general_and_back_as_topics_are_switched(
