@@ -11,6 +11,7 @@ from adapters.sqlite.queries import SQL
 from bridge.ids import first_id
 
 _FAULTS = 5
+_MOVES_SINCE = 19
 _COUNTED = ("sessions", "messages", "requests", "turns")
 
 
@@ -42,6 +43,17 @@ def bound(path: Path) -> Mapping[str, str]:
         connection.row_factory = sqlite3.Row
         rows = connection.execute(SQL["bindings"]) if schema_of(connection) else ()
         return {row["place"]: row["session"] for row in rows if row["session"] is not None}
+
+
+def moved(path: Path) -> Mapping[str, str]:
+    """Where each place that has moved is now. None where there is no database yet, or one from before that was kept.
+    Raises `sqlite3.Error`."""
+    if not path.exists():
+        return {}
+    with reading(path) as connection:
+        connection.row_factory = sqlite3.Row
+        rows = connection.execute(SQL["moves"]) if schema_of(connection) >= _MOVES_SINCE else ()
+        return {row["old"]: row["new"] for row in rows}
 
 
 def inspect(path: Path, *, before: float = 0) -> Inspection:

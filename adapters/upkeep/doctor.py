@@ -16,7 +16,7 @@ from adapters.settings.model import Settings
 from adapters.settings.problems import SettingsError
 from adapters.settings.secret_files import secret_paths
 from adapters.settings.sources import read
-from adapters.sqlite.inspection import bound
+from adapters.sqlite.inspection import bound, moved
 from adapters.sqlite.lock import holder_of
 from adapters.upkeep.agents import examined
 from adapters.upkeep.configured import agents, settings
@@ -73,14 +73,15 @@ def _examined(home: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
             from adapters.upkeep.telegram import telegram  # noqa: PLC0415 - the library takes its time
 
             runs = holder_of(home / LOCK) is not None
-            yield from telegram(loaded, environ, runs=runs, bound=_bound(home / DATABASE))
+            places, moves = _places(home / DATABASE)
+            yield from telegram(loaded, environ, runs=runs, bound=places, moved=moves)
 
 
-def _bound(database: Path) -> Mapping[str, str]:
+def _places(database: Path) -> tuple[Mapping[str, str], Mapping[str, str]]:
     try:
-        return bound(database)
+        return bound(database), moved(database)
     except sqlite3.Error:
-        return {}  # what is wrong with it was told
+        return {}, {}  # what is wrong with it was told
 
 
 def _loaded(home: Path, environ: Mapping[str, str]) -> Settings | SettingsError:

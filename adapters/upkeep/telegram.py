@@ -24,13 +24,19 @@ _EDIT = "Press the group's name, Edit"
 
 
 def telegram(
-    loaded: Settings, environ: Mapping[str, str], *, runs: bool, bound: Mapping[str, str] | None = None
+    loaded: Settings,
+    environ: Mapping[str, str],
+    *,
+    runs: bool,
+    bound: Mapping[str, str] | None = None,
+    moved: Mapping[str, str] | None = None,
 ) -> list[Finding]:
     """`runs`: a bridge runs on this home, which is then the one that polls. `bound` are the places beside those of the
-    file, with their sessions. Nothing is changed, and no update taken."""
+    file, with their sessions, `moved` those that go on elsewhere. Nothing is changed, and no update taken."""
     if loaded.telegram is None:
         return []
-    places: dict[str, str] = {place: session.id for session in loaded.sessions for place in session.places}
+    led = moved or {}
+    places = {led.get(place, place): session.id for session in loaded.sessions for place in session.places}
     topics = _Topics({**(bound or {}), **places})
 
     async def gathered() -> list[Finding]:

@@ -46,6 +46,7 @@ def look(api: BotApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Look:
         token: str = api.token,
         base_url: str = api.base_url,
         bound: Mapping[str, str] | None = None,
+        moved: Mapping[str, str] | None = None,
     ) -> list[Finding]:
         lines = [f'[telegram]\ntoken = "{token}"\nbase_url = "{base_url}"\n{people}\nchats = {chats}']
         lines.append(f'[agents.desk]\ncommand = ["{sys.executable}"]')
@@ -53,7 +54,7 @@ def look(api: BotApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Look:
             lines.append(f'[sessions.{handle}]\nagent = "desk"\nplaces = ["telegram:{OFFICE}/{thread}"]')
         (tmp_path / "tieline.toml").write_text("\n".join(lines))
         settings = load(tmp_path, {})
-        return await asyncio.to_thread(telegram, settings, environ(tmp_path), runs=runs, bound=bound)
+        return await asyncio.to_thread(telegram, settings, environ(tmp_path), runs=runs, bound=bound, moved=moved)
 
     return run
 
@@ -246,6 +247,14 @@ async def test_a_topic_that_is_closed(look: Look, api: BotApi) -> None:
     one = wrong(await look())
     assert one.level is Level.WARN
     assert "default/career is closed" in one.text
+
+
+async def test_a_topic_that_was_made_again_is_looked_for_where_it_is(look: Look, api: BotApi) -> None:
+    api.delete_topic(OFFICE, 43)
+    made = api.create_topic(OFFICE, "Career", user=ADA)
+    places = [f"telegram:{OFFICE}/{thread}" for thread in (43, made)]
+    found = await look(bound={places[1]: "default/career"}, moved=dict([places]))
+    assert {one.level for one in found} == {Level.OK}
 
 
 async def test_a_topic_that_was_bound_at_run_time_is_looked_at_too(look: Look, api: BotApi) -> None:
