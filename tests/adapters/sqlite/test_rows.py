@@ -101,8 +101,10 @@ WHOLE_INDEX = {
     "held",
     "live_grants",
     "open_approvals",
+    "attached",
 }
-"""Reads of all that is unsettled, live or held, or of all sessions: the whole of an index that holds nothing else."""
+"""Reads of all that is unsettled, live or held, that has files, or of all sessions: the whole of an index that holds
+nothing else."""
 
 
 @pytest.mark.parametrize("name", sorted(name for name, text in SQL.items() if text.startswith(("SELECT", "DELETE"))))
