@@ -37,6 +37,7 @@ BODIES: dict[str, list[dict[str, object]]] = {
     "POST /v1/sessions/{name}/stop": [{"everything": True}],
     "POST /v1/sessions/{name}/resume": [{}],
     "POST /v1/sessions/{name}/renew": [{}],
+    "POST /v1/sessions/{name}/topic": [{}],
     "POST /v1/sessions/{name}/tokens": [{"name": "mine"}],
     "POST /v1/sessions/{name}/tokens/{token}/revoke": [{}],
     "POST /v1/terminal/join": [{"client": "agent", "cwd": "/", "session": NAME}],
