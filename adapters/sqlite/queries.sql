@@ -213,7 +213,7 @@ WHERE id IN (
             kind,
             receipt,
             row_number() OVER (
-                PARTITION BY place, kind, receipt IS NULL
+                PARTITION BY place, kind, receipt IS NULL, buttons
                 ORDER BY created_at, id
             ) AS nth
         FROM posts

@@ -50,7 +50,8 @@ class Topics:
                 raise self._blocked(off) from gone
             if spot.chat > 0 or self._gone[spot] >= _TELLINGS:
                 raise
-            # Topics may have been switched on just now. That one is gone is for good, so Telegram is asked twice.
+            # Topics may have been switched on just now. That one is gone is for good, so Telegram is asked twice, if
+            # not at once then where it takes the next post: else the first question would be asked again and again.
         except TopicClosed:
             try:
                 await self.reopen(spot)

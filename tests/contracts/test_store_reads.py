@@ -135,16 +135,18 @@ async def test_foremost_are_the_posts_that_could_be_next_at_their_places(store: 
         post("p-04", key="asks:1", kind=PostKind.QUESTION, created_at=2.5, buttons=(button,)),
         post("p-06", key="handoff:1", kind=PostKind.HANDOFF, created_at=1.0),
         post("p-07", key="handoff:2", kind=PostKind.HANDOFF, created_at=2.0),
-        post("p-08", key="notice:2", created_at=1.0, receipt="7"),
+        post("p-08", key="handoff:3", kind=PostKind.HANDOFF, created_at=1.0, receipt="7"),
         post("p-09", key="progress:1", kind=PostKind.PROGRESS, created_at=1.0, receipt="8"),
         post("p-10", key="mark:1", kind=PostKind.MARK, created_at=1.0, receipt="9"),
         post("p-11", key="final:2", kind=PostKind.FINAL, place=there),
+        post("p-12", key="asks:3", kind=PostKind.QUESTION, place=there, created_at=1.0, receipt="5", buttons=(button,)),
+        post("p-13", key="asks:4", kind=PostKind.QUESTION, place=there, created_at=2.0, receipt="6"),
     ]
     behind = [
         post("p-21", key="final:3", kind=PostKind.FINAL, created_at=5.0),
         post("p-22", key="notice:3", created_at=1.5),
         post("p-23", key="reply:2", kind=PostKind.REPLY, created_at=3.5),
-        post("p-24", key="asks:2", kind=PostKind.QUESTION, created_at=2.6),
+        post("p-24", key="asks:2", kind=PostKind.QUESTION, created_at=2.6, buttons=(button,)),
         *(post(f"q-{n}", key=f"mark:{n + 2}", kind=PostKind.MARK, created_at=2.0 + n, receipt="9") for n in range(30)),
     ]
     elsewhere = [

@@ -104,7 +104,7 @@ async def test_too_much_to_hand_on_is_refused() -> None:
     async with stage(session("career"), session("finance")) as on:
         await hear(on, "/ask finance hm", attachments=(Attachment("a", "text/plain", text="x" * 9_000),))
         assert prompts(on) == []
-        await on.chat.seen(room("career"), "too_large")
+        await on.chat.seen(room("career"), "the limit is")
 
 
 async def test_files_that_a_command_has_no_use_for_are_not_lost_in_silence() -> None:

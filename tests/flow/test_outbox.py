@@ -278,22 +278,6 @@ async def test_a_reply_to_a_command_passes_all_that_waits() -> None:
         assert len(on.chat.deliveries) == 1
 
 
-async def test_of_two_places_the_one_with_what_is_more_urgent_asks_first_also_where_that_stands_below_another() -> None:
-    class Slow(MemoryStore):
-        async def post(self, key: str) -> Post | None:
-            await asyncio.sleep(0.01)
-            return await super().post(key)
-
-    async def both(work: Work) -> None:
-        await showing.show(work, "notice", room("finance"), PostKind.NOTICE, "notice")
-        await showing.show(work, "final", CAREER, PostKind.FINAL, "final", answers="question")
-
-    async with stage(session("career"), session("finance"), store=Slow()) as on:
-        await on.exchange.inbound._ledger.do(both)
-        await asyncio.gather(on.chat.seen(CAREER, "final"), on.chat.seen(room("finance"), "notice"))
-        assert sent(on) == ["final", "notice"]
-
-
 async def test_the_buttons_of_what_is_decided_go_before_all_else() -> None:
     async with stage(session("career")) as on:
         ask = [Button("Yes", "yes:1")]
@@ -311,6 +295,22 @@ async def test_the_buttons_of_what_is_decided_go_before_all_else() -> None:
         gate.set()
         await on.quiet()
         assert sent(on)[2:] == ["held up", "Yes, by Ada", "an answer", "answered"]
+
+
+async def test_of_two_places_the_one_with_what_is_more_urgent_asks_first_also_where_that_stands_below_another() -> None:
+    class Slow(MemoryStore):
+        async def post(self, key: str) -> Post | None:
+            await asyncio.sleep(0.01)
+            return await super().post(key)
+
+    async def both(work: Work) -> None:
+        await showing.show(work, "notice", room("finance"), PostKind.NOTICE, "notice")
+        await showing.show(work, "final", CAREER, PostKind.FINAL, "final", answers="question")
+
+    async with stage(session("career"), session("finance"), store=Slow()) as on:
+        await on.exchange.inbound._ledger.do(both)
+        await asyncio.gather(on.chat.seen(CAREER, "final"), on.chat.seen(room("finance"), "notice"))
+        assert sent(on) == ["final", "notice"]
 
 
 async def test_questions_come_before_other_notices() -> None:

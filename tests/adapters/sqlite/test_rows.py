@@ -103,7 +103,8 @@ WHOLE_INDEX = {
     "open_approvals",
     "attached",
 }
-"""Reads of all that is unsettled, live or held, of all sessions, or of all files: the whole of an index of that."""
+"""Reads of all that is unsettled, live or held, that has files, or of all sessions: the whole of an index that holds
+nothing else."""
 
 
 @pytest.mark.parametrize("name", sorted(name for name, text in SQL.items() if text.startswith(("SELECT", "DELETE"))))

@@ -4,10 +4,11 @@ import asyncio
 
 import pytest
 
+from adapters.telegram.budget import Rate, Rates
 from adapters.telegram.chat import TelegramChat
 from bridge.ids import Place
 from bridge.move import Move, Why
-from bridge.ports.chat import Admitted, Blocked, Gone, Migrated, Moved, NotDelivered, Renamed, Reopened
+from bridge.ports.chat import Admitted, Blocked, Gone, Later, Migrated, Moved, NotDelivered, Renamed, Reopened
 from tests.adapters.telegram.stage import (
     CAREER,
     DESK,
@@ -173,6 +174,22 @@ async def test_a_topic_is_not_taken_for_deleted_once_topics_are_switched_on_agai
         api.room(FORUM).topics[DESK].deleted = False
         await chat.deliver(post())
     assert len(api.sent(FORUM, DESK)) == 1
+
+
+async def test_a_deleted_topic_is_found_gone_also_where_only_one_question_at_a_time_may_be_asked(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake
+) -> None:
+    """Else the question after which the other one has to wait would be asked for ever, and take all the room."""
+    api.delete_topic(FORUM, DESK)
+    one_at_a_time = Rates(chat=Rate(1, 3), group=Rate(1000, 1), bot=Rate(1000, 1))
+    chat = chat_for(api, clock, rates=one_at_a_time)
+    async with running(chat, intake):
+        await api.until(lambda: api.updates.polling)
+        with pytest.raises(Later) as later:
+            await chat.deliver(post())
+        clock.fly(later.value.until - clock.now())
+        with pytest.raises(Gone, match="deleted"):
+            await chat.deliver(post())
 
 
 async def test_a_deleted_topic_of_a_private_chat_is_gone_and_what_fell_out_of_it_is_taken_back(

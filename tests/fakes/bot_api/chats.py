@@ -80,6 +80,8 @@ class Chats:
         room = self._world.rooms[chat]
         old = room.bot if user == BOT["id"] else room.members.get(user, Member("left"))
         new = room.members[user] = Member(status, rights)
+        if user == BOT["id"] and status not in ("left", "kicked"):
+            room.gone = None
         if by is None:
             return
         who = BOT if user == BOT["id"] else person(user)
