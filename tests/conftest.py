@@ -5,6 +5,7 @@ heard, also where a shell has started the tests in the background and ignores th
 """
 
 import gc
+import os
 import signal
 
 from hypothesis import settings
@@ -21,3 +22,8 @@ def pytest_collection_finish() -> None:
     """Thousands of tests live to the end: the collector need not look at them again and again."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: tests of processes and of connections wait for a good part of their time."""
+    return (os.cpu_count() or 1) + 1
