@@ -85,7 +85,7 @@ async def _one_life(forks: Forks, load: "_Load", report: Report, random: Random)
     """Now and then it ends before it accepts, in the midst of its recovery."""
     began = time.monotonic()
     with load.home.stderr.open("ab") as stderr:
-        bridge = await forks.start((), load.home.environ, stderr)
+        bridge = await forks.start(("run",), load.home.environ, stderr)
     if report.kills and random.random() < 0.2:
         typical = sorted(report.starts_s)[len(report.starts_s) // 2] if report.starts_s else A_LIFE_S
         await _within(bridge, random.uniform(0, typical))
