@@ -115,6 +115,7 @@ async def test_a_gateway_that_goes_away_before_it_has_begun_leaves_the_work_queu
         sent = await home.tieline("send", "career", "And now?", "--wake", "--json")
         ident = json.loads(sent.out)["message_id"]
         await one.got("work")
+        await one.unlink()
     await home.traced(ident, "requeued")
     (mail,) = (await home.typed("inbox", "--session", "career", "--json")).lines
     assert (mail["message_id"], mail["state"]) == (ident, "queued")

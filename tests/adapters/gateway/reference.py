@@ -143,12 +143,20 @@ class Gateway:
         await self.saw(lambda: len(self.sessions) == len(self.topics))
 
     async def unlink(self) -> None:
-        """What has not begun is dropped with the link."""
-        if self._writer is not None:
-            self._writer.close()
+        """What has not begun is dropped with the link. It has read all by then: a link that is closed over something
+        unread is cut, and nobody knows what it had still to say."""
+        writer, self._writer = self._writer, None
+        if writer is not None and not writer.is_closing():
+            with suppress(OSError):
+                writer.write_eof()
+        await self._leave(writer)
+
+    async def _leave(self, writer: asyncio.StreamWriter | None) -> None:
         if self.reading is not None:
             with suppress(asyncio.CancelledError):
                 await self.reading
+        if writer is not None:
+            writer.close()
         if self._door is not None:
             self._door.communicate()
 
@@ -157,7 +165,9 @@ class Gateway:
         for turn in self.kept.turns.values():
             if turn.task is not None:
                 turn.task.cancel()
-        await self.unlink()
+        if self._writer is not None:
+            self._writer.close()
+        await self._leave(self._writer)
 
     def _send(self, frame: Frame) -> bool:
         if self._writer is None or self._writer.is_closing():
