@@ -85,16 +85,22 @@ class WorkerLog:
 
     def _write_all(self) -> None:
         while (line := self._lines.get()) is not None:
-            missing, self._left_out = self._left_out, 0
-            if missing:
-                line = f"[{missing} lines are left out]\n{line}"
-            try:
-                self._write(self._hide(line).encode("utf-8", "replace") + b"\n")
-            except OSError as error:
-                if not self._warned:
-                    self._warned = True
-                    self._warn(f"{self._path} takes no more lines: {error.strerror}")
+            self._write_line(f"{self._what_is_missing()}{self._hide(line)}\n")
+        self._write_line(self._what_is_missing())
         self._close()
+
+    def _what_is_missing(self) -> str:
+        missing, self._left_out = self._left_out, 0
+        return f"[{missing} lines are left out]\n" if missing else ""
+
+    def _write_line(self, text: str) -> None:
+        try:
+            if text:
+                self._write(text.encode("utf-8", "replace"))
+        except OSError as error:
+            if not self._warned:
+                self._warned = True
+                self._warn(f"{self._path} takes no more lines: {error.strerror}")
 
     def _write(self, data: bytes) -> None:
         if self._file is None:

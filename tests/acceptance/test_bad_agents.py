@@ -61,6 +61,7 @@ async def test_who_floods_stderr_in_a_turn_keeps_nobody_waiting_and_fills_nothin
     assert peak_bytes(worker) < 200 * MIB
     assert peak_bytes(bridge) < 300 * MIB
     assert sum(path.stat().st_size for path in (office.path / "logs").glob("agents-*")) <= 2 * MIB
+    assert await office.down() == 0  # and its worker has written what it had to write
     assert "lines are left out]" in (office.path / "logs" / "agents-default.log").read_text()
 
 
