@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.home import Home, exist
+from tests.acceptance.processes import born, gone
 from tests.fakes.small_disk import fill, make_read_only, small_disk
 
 
@@ -56,7 +57,9 @@ async def test_a_bridge_that_finds_no_room_at_its_start_says_so_ends_and_loses_n
     await home.up()
     sent = await home.tieline("send", "career", "hang on", "--wake", "--json")
     await exist(disk / "busy")
-    await home.kill()
+    workers = born(home.workers())
+    await home.kill(workers=True)
+    await gone(workers)  # one that ends later makes room again
     (disk / "ballast").unlink()
     filler = fill(disk)
     ran = await home.tieline("run")
