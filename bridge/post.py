@@ -63,14 +63,11 @@ _URGENCY = {
     PostKind.PROGRESS: Urgency.PROGRESS,
     PostKind.MARK: Urgency.MARK,
 }
-HEARD_ELSEWHERE = "reported:"
-"""How the key of a final text begins that goes to another place as an answer: people wait for it there."""
-_PART = "#"
 
 
 def part_key(key: str, number: int) -> str:
     """The key of a part of what has that key, counted from 1."""
-    return key if number == 1 else f"{key}{_PART}{number}"
+    return key if number == 1 else f"{key}#{number}"
 
 
 class PostState(StrEnum):
@@ -106,7 +103,8 @@ class Post:
     `receipt` is the chat's own id of the sent message. `due_at` holds it back until then. `whole` is the text of which
     the post and those after it show the beginning only, as it was before it was composed. A post with `file` is a
     document of that name, whose content is the text; `reply_to` is the receipt of what it stands below, and `answers`
-    the key of the post that it replies to, where that one's receipt is not known yet.
+    the key of the post that it replies to, where that one's receipt is not known yet. A `silent` one comes without a
+    sound.
     """
 
     id: PostId
@@ -128,6 +126,7 @@ class Post:
     file: str | None = None
     reply_to: str | None = None
     answers: str | None = None
+    silent: bool = False
     version: int = 0
 
     @property
@@ -138,14 +137,6 @@ class Post:
         if self.kind in (PostKind.QUESTION, PostKind.NOTICE) and not any(button.action for button in self.buttons):
             return Urgency.REPLY  # Whoever has decided looks at the buttons until they are gone.
         return max(urgency, Urgency.REVISION)
-
-    @property
-    def silent(self) -> bool:
-        """Whether it comes without a sound: of a long answer one part makes it, and of an answer to another session
-        the post at that one's place."""
-        if self.kind is PostKind.FINAL:
-            return self.key.startswith(HEARD_ELSEWHERE) or _PART in self.key
-        return self.kind in (PostKind.PROGRESS, PostKind.HANDOFF)
 
     @property
     def part(self) -> Part:

@@ -143,11 +143,11 @@ SELECT version FROM pairs WHERE a = :a AND b = :b;
 -- name: insert_post
 INSERT INTO posts (
     id, key, place, kind, text, created_at, due_at, buttons, message, session, state, receipt, attempts, error,
-    markup, whole, file, reply_to, answers, version
+    markup, whole, file, reply_to, answers, silent, version
 )
 VALUES (
     :id, :key, :place, :kind, :text, :created_at, :due_at, :buttons, :message, :session, :state, :receipt,
-    :attempts, :error, :markup, :whole, :file, :reply_to, :answers, :version + 1
+    :attempts, :error, :markup, :whole, :file, :reply_to, :answers, :silent, :version + 1
 );
 
 -- name: update_post
@@ -156,7 +156,7 @@ SET
     key = :key, place = :place, kind = :kind, text = :text, created_at = :created_at, due_at = :due_at,
     buttons = :buttons, message = :message, session = :session, state = :state, receipt = :receipt,
     attempts = :attempts, error = :error, markup = :markup, whole = :whole, file = :file, reply_to = :reply_to,
-    answers = :answers, version = version + 1
+    answers = :answers, silent = :silent, version = version + 1
 WHERE id = :id AND version = :version;
 
 -- name: version_of_post

@@ -60,6 +60,7 @@ async def _file(work: Work, pressed: Pressed, key: str) -> str:
         session=answer.session,
         answers=part_key(key, SHOWN_PARTS),
         file=FILE_NAME,
+        silent=True,
     )
     work.put(replace(file, state=PostState.PENDING, due_at=work.now, attempts=0, error=None))
     work.then(work.wake.outbox)

@@ -19,6 +19,9 @@ def as_file(key: str) -> Button:
     return Button("As a file", f"{FILE}:{key}")
 
 
+_WITHOUT_SOUND = frozenset({PostKind.PROGRESS, PostKind.HANDOFF})
+
+
 def sent_post(message: MessageId) -> str:
     """The key of what the sender's place shows of a handoff."""
     return f"handoff:{message}:from"
@@ -42,11 +45,13 @@ async def show(
     answers: str | None = None,
     rich: bool = False,
     unfolded: bool = False,
+    silent: bool = False,
 ) -> None:
     """Wants `text` to be seen at `place`: a new post, or a new revision of the post with this key. It replies to the
     post with the key `answers`, where that is seen there. A rich text is Markdown: an agent's whole text, or one whose
     other parts are escaped; never the bridge's words beside a peer's. Of a long final text the beginning is seen, with
-    buttons for the rest, unless it is to be `unfolded`."""
+    buttons for the rest, unless it is to be `unfolded`. Its first part alone comes with a sound, unless that is to be
+    `silent` too."""
     chat = work.means.chat_of(place)
     if chat is None or place is None:
         return
@@ -75,6 +80,7 @@ async def show(
                     session=session,
                     answers=answers if number == 1 else None,
                     whole=whole if number == 1 else None,
+                    silent=silent or kind in _WITHOUT_SOUND or number > 1,
                 )
             )
     work.then(work.wake.outbox)

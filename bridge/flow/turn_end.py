@@ -15,7 +15,7 @@ from bridge.flow.work import Work
 from bridge.ids import MessageId, Place, handle_of
 from bridge.message import Intent, Message, Outcome, State
 from bridge.ports.runtime import Result
-from bridge.post import HEARD_ELSEWHERE, PostKind
+from bridge.post import PostKind
 from bridge.request import NO_REPLY_TEXT, Answer
 from bridge.results import bounded
 from bridge.trace import StepKind
@@ -157,7 +157,7 @@ async def _completed(work: Work, turn: Turn, taken: list[Message], final: str) -
         about, place = turn.acts_for or turn.inputs[0], await shown_at(work, turn)
         await show(
             work,
-            f"{await _kept_as(work, about, place)}{turn.id}",
+            f"final:{turn.id}",
             place,
             PostKind.FINAL,
             final,
@@ -165,12 +165,14 @@ async def _completed(work: Work, turn: Turn, taken: list[Message], final: str) -
             session=turn.session,
             answers=await _answered(work, about),
             rich=True,
+            silent=await _heard_elsewhere(work, about, place),
         )
 
 
-async def _kept_as(work: Work, about: MessageId, place: Place | None) -> str:
+async def _heard_elsewhere(work: Work, about: MessageId, place: Place | None) -> bool:
+    """Whether it goes to another place as an answer: people wait for it there."""
     request = await work.request(about)
-    return HEARD_ELSEWHERE if request is not None and request.place not in (None, place) else "final:"
+    return request is not None and request.place not in (None, place)
 
 
 async def _answered(work: Work, about: MessageId) -> str | None:

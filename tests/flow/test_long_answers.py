@@ -114,6 +114,16 @@ async def test_after_the_retention_it_is_said_that_it_is_gone(label: str) -> Non
         assert "no longer kept" in await on.press("career", label)
 
 
+async def test_of_all_parts_and_the_file_the_first_alone_makes_a_sound() -> None:
+    async with stage(session("career")) as on:
+        await answered(on)
+        for label in ("Rest (3)", "As a file"):
+            await on.press("career", label)
+        await on.quiet()
+        assert [post.silent for post in finals(on)] == [False, True, True, True, True, True]
+        assert [post.silent for post in files(on)] == [True]
+
+
 async def test_an_answer_of_three_parts_is_shown_whole() -> None:
     async with stage(session("career")) as on:
         await answered(on, "x" * 12_000)

@@ -137,7 +137,7 @@ async def test_what_the_key_of_an_older_post_told_its_kind_tells(tmp_path: Path)
     ]
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         migrate(connection, upto=22)
-        columns = columns_of(Post)
+        columns = tuple(column for column in columns_of(Post) if column != "silent")
         for one in older:
             kind = one.kind if one.kind is PostKind.FINAL else PostKind.NOTICE
             places = ", ".join("?" * len(columns))

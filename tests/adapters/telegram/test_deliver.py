@@ -8,7 +8,7 @@ import pytest
 from adapters.telegram.budget import Rate, Rates
 from bridge.ids import Place
 from bridge.ports.chat import Ambiguous, Blocked, Chat, Later, NotDelivered, TooLong
-from bridge.post import Button, PostKind, part_key
+from bridge.post import Button, PostKind
 from tests.adapters.telegram.stage import (
     CAREER,
     DESK,
@@ -69,32 +69,15 @@ async def test_text_is_shown_as_it_is(api: BotApi, clock: FlyingClock, intake: R
     assert '"is_disabled": true' in api.calls("sendMessage")[0].fields["link_preview_options"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "silent"),
-    [
-        (PostKind.FINAL, False),
-        (PostKind.NOTICE, False),
-        (PostKind.HANDOFF, True),
-        (PostKind.PROGRESS, True),
-    ],
-)
-async def test_only_what_people_wait_for_makes_a_sound(
-    api: BotApi, clock: FlyingClock, intake: RememberingIntake, kind: PostKind, silent: bool
+@pytest.mark.parametrize("silent", [False, True])
+@pytest.mark.parametrize("file", [None, "answer.md"])
+async def test_a_silent_post_makes_no_sound(
+    api: BotApi, clock: FlyingClock, intake: RememberingIntake, silent: bool, file: str | None
 ) -> None:
     async with running(chat_for(api, clock), intake) as chat:
         await api.until(lambda: api.updates.polling)
-        await chat.deliver(post(kind=kind))
+        await chat.deliver(replace(post(), silent=silent, file=file))
     assert api.sent(FORUM, DESK)[0].silent is silent
-
-
-async def test_of_a_long_answer_one_part_makes_a_sound(
-    api: BotApi, clock: FlyingClock, intake: RememberingIntake
-) -> None:
-    async with running(chat_for(api, clock), intake) as chat:
-        await api.until(lambda: api.updates.polling)
-        for number in (1, 2, 3):
-            await chat.deliver(post(key=part_key("final:1", number)))
-    assert [sent.silent for sent in api.sent(FORUM, DESK)] == [False, True, True]
 
 
 async def test_a_post_with_a_receipt_is_edited(api: BotApi, clock: FlyingClock, intake: RememberingIntake) -> None:
