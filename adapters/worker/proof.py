@@ -57,8 +57,14 @@ def lives(hello: Hello) -> Process:
 
 
 def owns(worker: Process, agent: Process) -> bool:
-    """Whether the agent is a child of the worker, or at most `HOPS` below it."""
-    return agent in ancestors(agent.pid, 0) and worker in ancestors(agent.pid, HOPS)
+    """Whether the agent is a child of the worker, or at most `HOPS` below it. Raises `Unproven` where it lives, and is
+    not; one that has ended, as an agent may at any time, is nobody's."""
+    if birth_of(agent.pid) != agent.birth:
+        return False
+    line = ancestors(agent.pid, HOPS)
+    if agent in line and worker not in line:
+        raise Unproven(f"pid {agent.pid} is no agent of pid {worker.pid}")
+    return agent in line
 
 
 def peer_pid(connection: socket.socket) -> int | None:

@@ -221,8 +221,7 @@ class WorkerRuntime:
                 worker = lives(read(Hello, of(await link.receive(), "hello")))
                 if worker != header.worker or worker.pid != told:
                     raise Unproven(f"pid {worker.pid} answers for pid {header.worker.pid}")
-                if not owns(worker, header.ready.process):
-                    raise Unproven(f"the agent of turn {claim.execution.turn} is not below pid {worker.pid}")
+                owns(worker, header.ready.process)
                 await link.send({"adopt": as_json(claim)})
                 ready = read(Ready, of(await link.receive(), "adopted"))
         except (Unproven, Malformed, TimeoutError) as error:

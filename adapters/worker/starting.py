@@ -34,7 +34,10 @@ class Starting:
                 if frame is not None and "failed" in frame:
                     raise StartFailed(read(Failure, frame["failed"]))
                 if frame is not None and "started" in frame:
-                    return read(Ready, frame["started"])
+                    ready = read(Ready, frame["started"])
+                    if ready.process != self._agent:
+                        raise Unproven(f"pid {ready.process.pid} is not the agent that was born")
+                    return ready
                 await self._know(read(Process, of(frame, "born")), born)
         except (Malformed, Unproven) as error:
             detail = f"The process that was to run the agent is of no use: {error}."
@@ -54,10 +57,10 @@ class Starting:
         await ended(self._worker, self._agent, *unborn)
 
     async def _know(self, agent: Process, born: Callable[[Process], Awaitable[None]]) -> None:
-        if not owns(self._worker, agent):
-            raise Unproven(f"pid {agent.pid} is no agent of it")
-        self._agent = agent
-        await born(agent)
+        """One that has ended by then is known to nobody: why it did is told next."""
+        if owns(self._worker, agent):
+            self._agent = agent
+            await born(agent)
         await self._link.send({"do": "known"})
 
 

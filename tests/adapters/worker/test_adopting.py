@@ -16,9 +16,10 @@ from adapters.worker.codec import as_json
 from adapters.worker.link import Link
 from adapters.worker.nursery import Nursery
 from adapters.worker.proof import own_hello
+from adapters.worker.terms import Ready
 from bridge.ids import TurnId
-from bridge.ports.runtime import Compressed, Execution, StartFailed, Text, ToolBegun, ToolEnded
-from bridge.turn import FailureKind, Process
+from bridge.ports.runtime import Compressed, Context, Execution, StartFailed, Text, ToolBegun, ToolEnded
+from bridge.turn import Failure, FailureKind, Process
 from tests.adapters.acp.bench import ROOT, Ear, until
 from tests.adapters.worker.families import family, forger, hello_of
 from tests.adapters.worker.house import House
@@ -72,6 +73,24 @@ async def test_a_result_that_nobody_heard_is_kept_in_the_grace(house: House) -> 
     result = await adopted.rejoin(Ear(), 0)
     assert result
     assert result.final == "done"
+
+
+async def test_how_an_agent_ended_while_no_bridge_was_there_is_heard_by_the_next(house: House) -> None:
+    job = await house.works("stderr no_more_memory ; crash 3")
+    await job.is_left()
+    house.opens()
+    await until(lambda: b'"kind":"result"' in house.folder.journal(job.turn).read_bytes())
+    await house.gone(job.agent.process)
+    adopted = await house.adopts(job)
+    assert adopted
+    assert not adopted.alive
+    result = await adopted.rejoin(Ear(), 0)
+    assert result
+    assert result.failure
+    assert "no_more_memory" in result.failure.detail
+    await adopted.forget()
+    assert house.folder.journals() == []
+    await house.gone(job.worker)
 
 
 @pytest.mark.parametrize("epoch", [0, 1])
@@ -409,6 +428,45 @@ async def test_who_is_not_the_worker_that_was_started_gets_no_order(house: House
         with pytest.raises(StartFailed, match="of no use"):
             await starting
         assert house.bench.born == []
+
+
+async def test_why_an_agent_has_ended_at_once_is_heard_though_it_was_never_seen(house: House) -> None:
+    with family(0) as [ended]:
+        pass
+    why = Failure(FailureKind.CONFIG, "It is no program.", retryable=False)
+    with family(0) as [started]:
+        house.bench.nursery = nursery = Forging(started)
+        starting = asyncio.create_task(house.bench.start(house.runtime()))
+        theirs = await nursery.asked
+        await theirs.send({"hello": as_json(hello_of(started))})
+        assert "start" in (await theirs.receive() or {})
+        await theirs.send({"born": as_json(ended)})
+        assert await theirs.receive() == {"do": "known"}
+        await theirs.send({"failed": as_json(why)})
+        assert await theirs.receive() == {"do": "kill"}
+        theirs.close()
+        with pytest.raises(StartFailed) as failed:
+            await starting
+        assert failed.value.failure == why
+        assert house.bench.born == []
+
+
+@pytest.mark.parametrize("told", ["born", "started"])
+async def test_another_process_is_not_taken_for_the_agent(house: House, told: str) -> None:
+    with family(0) as [started], family(0) as [other]:
+        house.bench.nursery = nursery = Forging(started)
+        starting = asyncio.create_task(house.bench.start(house.runtime()))
+        theirs = await nursery.asked
+        await theirs.send({"hello": as_json(hello_of(started))})
+        assert "start" in (await theirs.receive() or {})
+        ready = Ready(other, "context-1", Context.NEW, "")
+        await theirs.send({told: as_json(other if told == "born" else ready)})
+        assert await theirs.receive() == {"do": "kill"}
+        theirs.close()
+        with pytest.raises(StartFailed, match="of no use"):
+            await starting
+        assert house.bench.born == []
+        assert birth_of(other.pid) == other.birth
 
 
 class Forging(Nursery):

@@ -85,9 +85,16 @@ def test_a_process_that_was_started_earlier_under_the_same_pid_is_no_ancestor() 
 def test_an_agent_is_its_workers_own_and_nobody_elses() -> None:
     with family(1) as [worker, agent], family(0) as [other]:
         assert owns(worker, agent)
-        assert not owns(other, agent)
-        assert not owns(worker, other)
+        with pytest.raises(Unproven, match="no agent of"):
+            owns(other, agent)
+        with pytest.raises(Unproven, match="no agent of"):
+            owns(worker, other)
+
+
+def test_an_agent_that_has_ended_is_nobodys() -> None:
+    with family(1) as [worker, agent]:
         assert not owns(worker, replace(agent, birth="1"))
+    assert not owns(worker, agent)
 
 
 def test_births_are_the_same_whatever_the_clock_says() -> None:
