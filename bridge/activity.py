@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from bridge.markdown import escaped
+from bridge.phrases import counted, one_line
 from bridge.ports.runtime import Event, Text, ToolBegun, ToolEnded
 from bridge.trace import Step, StepKind
-from bridge.wording import counted, one_line
 
 SHOWN = 12
 """So many tools are shown, the newest."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 
-from bridge import wording
+from bridge import phrases
 from bridge.caller import Caller
 from bridge.conversation import Conversation, Pair
 from bridge.decision import Decision, Effect, Verb
@@ -84,7 +84,7 @@ def shape(send: Send, limits: Limits) -> Refused | None:
     for name, value in (("to", send.to), ("key", send.key), ("in_reply_to", send.in_reply_to)):
         if value is not None and not storable(value):
             return Refused(Code.INVALID_REQUEST, f"{name} is not valid Unicode: it has a NUL or a lone surrogate")
-    return text_shape(wording.with_attachments(send.text, send.attachments), limits)
+    return text_shape(phrases.with_attachments(send.text, send.attachments), limits)
 
 
 def text_shape(text: str, limits: Limits) -> Refused | None:

@@ -6,8 +6,9 @@ from bridge.errors import Refused
 from bridge.grant import Grant, Scope
 from bridge.ids import Place, SessionId
 from bridge.launching import Options
+from bridge.phrases import one_line, short
 from bridge.session import NewSession
-from bridge.wording import one_line, refused_text, short
+from bridge.wording import refused_text
 
 _WIDENING_CHARS = 2_500
 RESUMING = "agents reach each other again"

@@ -5,7 +5,7 @@ import math
 import re
 from dataclasses import replace
 
-from bridge import wording
+from bridge import briefing
 from bridge.ports.runtime import Event, Result, ToolBegun, ToolEnded
 from bridge.redaction import SHAPES, cleaned, cut
 from bridge.turn import Failure, FailureKind, Usage
@@ -30,7 +30,7 @@ LONGEST_S = 31 * 86_400.0
 def bounded(result: Result, now: float) -> Result:
     """Applied once, where the result of a turn comes in."""
     return Result(
-        final=wording.bounded(_text(result.final).strip(), FINAL_CHARS, wording.CUT_FINAL),
+        final=briefing.bounded(_text(result.final).strip(), FINAL_CHARS, briefing.CUT_FINAL),
         stop_reason=_line(result.stop_reason, STOP_REASON_CHARS) or "unknown",
         failure=_failure(result.failure, now) if result.failure is not None else None,
         cancelled=result.cancelled is True,

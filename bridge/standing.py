@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from bridge.decision import Verb
 from bridge.ids import SessionId, handle_of
+from bridge.phrases import counted
 from bridge.views import FileState, GrantView, PermissionsView, Reach
-from bridge.wording import counted, grant_line
+from bridge.wording import grant_line
 
 FILE = {
     FileState.WAITS: "what it adds waits for an operator's word in a chat",

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from adapters.gateway.frames import Frame, flag, text
 from bridge.ids import Place, SessionId, TurnId
+from bridge.phrases import short
 from bridge.ports.runtime import Listener, Result
 from bridge.turn import Failure, FailureKind
-from bridge.wording import short
 
 _DETAIL_CHARS = 4_000
 PERSON_FIRST = "a person was first at the gateway; it waits"

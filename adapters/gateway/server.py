@@ -16,9 +16,9 @@ from adapters.gateway.link import BEAT_S, Link, farewell
 from adapters.process import birth_of
 from bridge.errors import Code, Refused
 from bridge.gateway import place_of
+from bridge.phrases import one_line
 from bridge.ports.clock import Clock
 from bridge.turn import Process
-from bridge.wording import one_line
 
 log = logging.getLogger(__name__)
 

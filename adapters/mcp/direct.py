@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from adapters.mcp.exchange import Exchange
+from bridge.briefing import MAIL_WAITS
 from bridge.errors import Code, Refused
 from bridge.ids import SessionId, TurnId
 from bridge.message import Origin
-from bridge.wording import MAIL_WAITS
 
 log = logging.getLogger(__name__)
 

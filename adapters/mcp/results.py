@@ -5,8 +5,8 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from bridge import views
+from bridge.briefing import INBOX_NOTE, MAIL_NOTE, OPEN_NOTE, REPLY_NOTE, SPAWNED_NOTE
 from bridge.views import rfc3339
-from bridge.wording import INBOX_NOTE, MAIL_NOTE, OPEN_NOTE, REPLY_NOTE, SPAWNED_NOTE
 
 
 def _shown(seconds: object) -> object:

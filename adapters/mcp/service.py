@@ -18,11 +18,11 @@ from adapters.mcp.resources import RESOURCES
 from adapters.mcp.results import Result
 from adapters.mcp.subscriptions import Subscriptions
 from adapters.mcp.tools import TOOLS
+from bridge.briefing import MAIL_WAITS
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.message import Origin
 from bridge.terminal import MOST_THREAD
-from bridge.wording import MAIL_WAITS
 
 log = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from adapters.settings.problems import SettingsError
 from bridge.decision import Circumstances, Effect, Verb
 from bridge.errors import Code, Refused
 from bridge.grant import HANDING_WORK, Grant
-from bridge.wording import counted
+from bridge.phrases import counted
 from policy import as_json, as_text
 from policy.check import Level
 from policy.check import check as findings_of

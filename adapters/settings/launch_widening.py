@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bridge.launching import Options
-from bridge.wording import short
+from bridge.phrases import short
 
 _OWN = "the agent's own"
 

@@ -9,7 +9,7 @@ from adapters.settings.commands import program_of
 from adapters.settings.model import Settings
 from adapters.settings.problems import SettingsError
 from adapters.upkeep.finding import Finding, fail, ok, warn
-from bridge.wording import counted
+from bridge.phrases import counted
 from policy.check import Level, check
 from policy.rules import Rule
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from adapters.cli.reading import lasted
 from adapters.upkeep.finding import Finding, ok, warn
-from bridge.wording import counted
+from bridge.phrases import counted
 
 _CHECK = "gateway"
 

@@ -12,7 +12,7 @@ from adapters.sqlite.lock import holder_of
 from adapters.upkeep.finding import Finding, fail, ok, warn
 from adapters.upkeep.gateways import gateways
 from bridge.errors import Refused
-from bridge.wording import counted
+from bridge.phrases import counted
 
 _PATIENCE_S = 5.0
 _SKEW_S = 60

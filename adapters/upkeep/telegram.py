@@ -13,7 +13,7 @@ from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.place import spot
 from adapters.upkeep.finding import Finding, fail, ok, warn
 from adapters.upkeep.updates import updates
-from bridge.wording import counted
+from bridge.phrases import counted
 
 _CHECK = "telegram"
 _PATIENCE = Patience(connect_s=4, answer_s=8)

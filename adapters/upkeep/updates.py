@@ -10,7 +10,7 @@ from adapters.telegram.asking import Asking, Unanswered, Why
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.sole import lock_file
 from adapters.upkeep.finding import Finding, fail, ok, warn
-from bridge.wording import counted
+from bridge.phrases import counted
 
 _CHECK = "telegram"
 _POLL_S = 3

@@ -4,7 +4,7 @@ work (DESIGN §5)."""
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from bridge import wording
+from bridge import briefing, wording
 from bridge.flow.prompting import prompt_of
 from bridge.flow.settlement import show_status
 from bridge.flow.showing import show
@@ -47,7 +47,7 @@ async def prompted(work: Work, turn: Turn, agent: Agent, *, embeds: Callable[[Se
     embedded = embeds(session)
     prompt = prompt_of(inputs, embeds=embedded, peer_mode=session.habits.peer_mode)
     if agent.left:
-        running = wording.left_running(agent.left)
+        running = briefing.left_running(agent.left)
         prompt = replace(prompt, notice="\n".join(filter(None, (running, prompt.notice))))
         # People are told once, however often the agent is started beside the same processes.
         same = digest([f"{one.process.pid} {one.process.birth}" for one in agent.left])

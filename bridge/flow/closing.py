@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
-from bridge import wording
+from bridge import briefing
 from bridge.flow.settlement import close, notify_sender, settle
 from bridge.flow.tokens import end_tokens
 from bridge.flow.work import Work
@@ -79,4 +79,4 @@ async def _close_open(work: Work, request: Request, state: Answer, reason: str, 
 async def _say_withdrawn(work: Work, request: Request, reason: str) -> None:
     asker, question = await work.session(request.asker), await work.message(request.id)
     if asker is not None and asker.closed_at is None and question is not None:
-        notify_sender(work, question, wording.closing_text(request.asked, Answer.CANCELLED, reason))
+        notify_sender(work, question, briefing.closing_text(request.asked, Answer.CANCELLED, reason))

@@ -28,12 +28,12 @@ from bridge.ids import MessageId, Place, SessionId, TurnId, session_id
 from bridge.launching import NO_OPTIONS
 from bridge.lineage import caps_of
 from bridge.message import Origin, State
+from bridge.phrases import one_line, short
 from bridge.ports.chat import Heard, Person
 from bridge.proposed import gateway_proposed
 from bridge.session import Binding, Kind, Session, Source
 from bridge.token import digest_of
 from bridge.views import GatewayView, PairedView
-from bridge.wording import one_line, short
 
 _TITLE_CHARS = 120
 _SAID = "(said in the gateway's own chat)"

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Collection
 from dataclasses import replace
 
-from bridge import wording
+from bridge import phrases
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
 from bridge.flow.causes import mark_begun, unknown_message
@@ -164,7 +164,7 @@ def mail(message: Message) -> Mail:
         message_id=message.id,
         sender=message.sender,
         intent=message.intent,
-        text=wording.with_attachments(message.text, message.attachments),
+        text=phrases.with_attachments(message.text, message.attachments),
         origin=message.origin.value,
         conversation_id=message.conversation,
         in_reply_to=message.in_reply_to,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bridge import wording
+from bridge import phrases
 from bridge.approval import Subject
 from bridge.audit import Act
 from bridge.caller import Caller
@@ -245,7 +245,7 @@ def _held(message: Message, verbs: tuple[Verb, ...]) -> HeldView:
         sender=message.sender,
         to=message.recipient,
         verbs=verbs,
-        text=wording.with_attachments(message.text, message.attachments),
+        text=phrases.with_attachments(message.text, message.attachments),
         depth=message.depth,
         conversation_id=message.conversation,
         expires_at=message.expires_at,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bridge import wording
+from bridge import briefing, phrases
 from bridge.ids import SessionId
 from bridge.message import Message, Origin
 from bridge.ports.runtime import Prompt
@@ -25,21 +25,21 @@ def _prompt(inputs: list[Message], embeds: bool) -> Prompt:
     again = any(one.redelivered for one in inputs)
     if inputs and all(one.from_person for one in inputs):
         attached = tuple(one for message in inputs for one in message.attachments)
-        notices = [wording.CONTINUATION_NOTICE] if again else []
+        notices = [briefing.CONTINUATION_NOTICE] if again else []
         return Prompt(
             words="\n\n".join(one.text for one in inputs if one.text.strip()) or None,
-            notice="\n".join([*notices, *([wording.attached(attached)] if attached else [])]) or None,
+            notice="\n".join([*notices, *([briefing.attached(attached)] if attached else [])]) or None,
             attachments=attached,
         )
     mail = [one for one in inputs if not one.from_person]
     if embeds:
-        embedded = [wording.with_attachments(one.text, one.attachments) for one in mail]
-        return Prompt(notice=_continued(wording.EMBEDDED_NOTICE, again), embedded=embedded)
+        embedded = [phrases.with_attachments(one.text, one.attachments) for one in mail]
+        return Prompt(notice=_continued(briefing.EMBEDDED_NOTICE, again), embedded=embedded)
     if any(one.unread for one in mail):
-        return Prompt(notice=wording.MAIL_NOTICE_AGAIN)
-    notice = wording.MAIL_NOTICE if len(mail) == 1 else wording.MAIL_NOTICE_SEVERAL
+        return Prompt(notice=briefing.MAIL_NOTICE_AGAIN)
+    notice = briefing.MAIL_NOTICE if len(mail) == 1 else briefing.MAIL_NOTICE_SEVERAL
     return Prompt(notice=_continued(notice, any(one.attempts for one in mail)))
 
 
 def _continued(notice: str, again: bool) -> str:
-    return f"{wording.CONTINUATION_NOTICE}\n{notice}" if again else notice
+    return f"{briefing.CONTINUATION_NOTICE}\n{notice}" if again else notice

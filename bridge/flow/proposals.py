@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bridge import wording
+from bridge import phrases, wording
 from bridge.approval import Approval, ApprovalId, Subject
 from bridge.audit import ActKind
 from bridge.caller import Caller
@@ -78,7 +78,7 @@ class Proposals:
                 return earlier
             if earlier is not None:
                 work.put(earlier.closed(work.now, "replaced"))
-                await self._tell(work, earlier, wording.short(text, 300) + "\n· replaced by a newer one")
+                await self._tell(work, earlier, phrases.short(text, 300) + "\n· replaced by a newer one")
             approval = Approval(
                 id=ApprovalId(work.new_id()),
                 subject=subject,

@@ -6,7 +6,7 @@ same change; closing a request tells its asker, in its inbox and at the place wh
 
 from dataclasses import replace
 
-from bridge import wording
+from bridge import briefing, wording
 from bridge.decision import Effect, Verb, Verdict
 from bridge.flow.holding import let_go
 from bridge.flow.marking import mark_input
@@ -62,7 +62,7 @@ async def settle(
     elif message.origin is not Origin.SYSTEM:
         await show_status(work, message, f"{outcome}: {reason}" if reason else outcome.value)
         if not by_sender:
-            notify_sender(work, message, wording.undelivered_text(message, outcome, reason))
+            notify_sender(work, message, briefing.undelivered_text(message, outcome, reason))
 
 
 async def close(
@@ -230,7 +230,7 @@ def _closing(
 ) -> Message:
     if text is None:
         told = _system_message(
-            work, question, request.asker, wording.closing_text(request.asked, state, reason), wake=wakes
+            work, question, request.asker, briefing.closing_text(request.asked, state, reason), wake=wakes
         )
     else:
         told = replace(
@@ -238,7 +238,7 @@ def _closing(
                 work,
                 question,
                 request.asker,
-                wording.bounded(text, work.limits.max_chars, wording.CUT_NOTE),
+                briefing.bounded(text, work.limits.max_chars, briefing.CUT_NOTE),
                 wake=wakes,
             ),
             sender=request.asked,
@@ -305,7 +305,7 @@ async def _show_answer(work: Work, request: Request, state: Answer, text: str | 
             rich=True,
         )
     elif request.place is not None:
-        told = wording.closing_text(request.asked, state, reason)
+        told = briefing.closing_text(request.asked, state, reason)
         await show(
             work, f"answer:{request.id}", request.place, PostKind.NOTICE, told, message=request.id, answers=asked_by
         )

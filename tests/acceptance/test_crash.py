@@ -6,7 +6,7 @@ import signal
 import sqlite3
 from contextlib import closing
 
-from bridge import wording
+from bridge import briefing
 from tests.acceptance.home import Home, exist
 from tests.fakes.bot_api import BotApi
 
@@ -53,7 +53,7 @@ async def test_a_turn_that_had_only_read_is_tried_again_after_the_death_by_its_a
     out, _ = await asking.communicate()
     assert out.decode().strip() == "done: look it up"
     notices = [prompt[0]["text"] for prompt in home.prompts("career")]
-    assert notices == [wording.MAIL_NOTICE, f"{wording.CONTINUATION_NOTICE}\n{wording.MAIL_NOTICE}"]
+    assert notices == [briefing.MAIL_NOTICE, f"{briefing.CONTINUATION_NOTICE}\n{briefing.MAIL_NOTICE}"]
 
 
 async def test_parked_work_is_decided_once_by_an_operator_after_another_death(home: Home, api: BotApi) -> None:

@@ -2,7 +2,7 @@
 
 import json
 
-from bridge import wording
+from bridge import briefing
 from tests.acceptance.home import Home
 from tests.fakes.bot_api import BotApi
 
@@ -40,7 +40,7 @@ async def test_a_message_in_one_topic_wakes_another_and_its_answer_comes_back(ho
     assert {sent.thread for sent in api.history} <= {FRONT, CAREER}
 
     blocks = [block for prompt in home.prompts("career") for block in prompt]
-    assert blocks == [{"type": "text", "text": wording.MAIL_NOTICE}]
+    assert blocks == [{"type": "text", "text": briefing.MAIL_NOTICE}]
     every = json.dumps([home.prompts(name) for name in ("front-desk", "career", "other")])
     assert "CANARY-7731" not in every
     assert home.prompts("other") == []

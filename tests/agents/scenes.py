@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bridge import wording
+from bridge import briefing, wording
 from tests.agents.office import Office
 from tests.agents.provider import Calls, Fails, Says, Waits, hangs
 from tests.agents.redacted import kept
@@ -78,7 +78,7 @@ class Scenes:
         await office.open()
         office.say("desk", "look at this offer")
         await office.seen("desk", "I was told: it is sound")
-        assert [block["text"] for prompt in office.prompts("career") for block in prompt] == [wording.MAIL_NOTICE]
+        assert [block["text"] for prompt in office.prompts("career") for block in prompt] == [briefing.MAIL_NOTICE]
         assert any(CANARY in line.text for asked in career.asked for line in asked.lines if line.role == "tool")
         assert all(any(name.endswith(tool) for name in career.asked[0].tools) for tool in PEERS)
         assert not any(CANARY in post for post in office.posts("desk")[1:] if post.startswith("I was told"))
@@ -108,7 +108,7 @@ class Scenes:
         await office.seen("career", "here I am")
         await office.seen("desk", "two is done")
         texts = [[block["text"] for block in prompt] for prompt in office.prompts("career")]
-        assert texts == [[wording.MAIL_NOTICE], ["are you there?"], [wording.MAIL_NOTICE]]
+        assert texts == [[briefing.MAIL_NOTICE], ["are you there?"], [briefing.MAIL_NOTICE]]
 
     async def test_resumed(self, office: Office) -> None:
         """A context goes on in another process, and what it holds is posted to nobody."""
@@ -255,8 +255,8 @@ class Scenes:
         sent = (await office.home.tieline("send", "career", CANARY, "--wake", "--json")).lines[0]
         assert (await office.until_settled(sent))["outcome"] == "failed"
         assert [block["text"] for prompt in office.prompts("career") for block in prompt] == [
-            wording.MAIL_NOTICE,
-            wording.MAIL_NOTICE_AGAIN,
+            briefing.MAIL_NOTICE,
+            briefing.MAIL_NOTICE_AGAIN,
         ]
         assert CANARY not in json.dumps([[line.text for line in asked.lines] for asked in career.asked])
 

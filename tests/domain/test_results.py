@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge import results, wording
+from bridge import briefing, results
 from bridge.ports.runtime import Result, Text, ToolBegun, ToolEnded
 from bridge.redaction import HIDDEN
 from bridge.results import bounded, bounded_event
@@ -72,7 +72,7 @@ def test_a_failure_tells_no_secrets_and_not_too_much() -> None:
 
 def test_a_final_text_has_a_limit_that_it_tells_of_and_holds_what_a_store_takes() -> None:
     long = bounded(replace(FINE, final="x" * (results.FINAL_CHARS + 1)), NOW).final
-    assert (len(long), long.endswith(wording.CUT_FINAL)) == (results.FINAL_CHARS, True)
+    assert (len(long), long.endswith(briefing.CUT_FINAL)) == (results.FINAL_CHARS, True)
     assert bounded(replace(FINE, final=" half a character: \ud800 "), NOW).final == "half a character: ?"
 
 

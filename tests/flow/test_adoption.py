@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from adapters.memory.store import MemoryStore
-from bridge import wording
+from bridge import briefing
 from bridge.decision import Verb
 from bridge.errors import Refused
 from bridge.flow.exchange import LOCAL
@@ -279,7 +279,7 @@ async def test_what_it_asked_for_again_in_vain_counts_as_read_only_where_it_has_
         store.down = False
         desk.gate.set()
         await on.quiet()
-        again = [] if begun else [wording.MAIL_NOTICE_AGAIN]
+        again = [] if begun else [briefing.MAIL_NOTICE_AGAIN]
         assert [prompt.notice for _, prompt in desk.runtime.prompts][1:] == again
         assert (await on.message(sent.message_id)).outcome is Outcome.ACKED
 
@@ -292,7 +292,7 @@ async def test_what_its_call_failed_to_read_is_unread_though_it_has_acted() -> N
     async with desk.bridge() as on:
         desk.gate.set()
         await on.quiet()
-        assert [prompt.notice for _, prompt in desk.runtime.prompts][1:] == [wording.MAIL_NOTICE_AGAIN]
+        assert [prompt.notice for _, prompt in desk.runtime.prompts][1:] == [briefing.MAIL_NOTICE_AGAIN]
         assert (await on.message(sent.message_id)).outcome is Outcome.ACKED
 
 
@@ -310,7 +310,7 @@ async def test_that_a_call_has_failed_to_read_is_known_to_every_later_bridge() -
     async with desk.bridge() as on:
         desk.gate.set()
         await on.quiet()
-        assert [prompt.notice for _, prompt in desk.runtime.prompts][1:] == [wording.MAIL_NOTICE_AGAIN]
+        assert [prompt.notice for _, prompt in desk.runtime.prompts][1:] == [briefing.MAIL_NOTICE_AGAIN]
         assert (await on.message(sent.message_id)).outcome is Outcome.ACKED
 
 
@@ -345,7 +345,7 @@ async def test_what_an_earlier_call_gave_stays_read_whatever_a_later_one_fails_t
     async with desk.bridge() as on:
         desk.gate.set()
         await on.quiet()
-        again = [] if well else [wording.MAIL_NOTICE_AGAIN]
+        again = [] if well else [briefing.MAIL_NOTICE_AGAIN]
         assert [prompt.notice for _, prompt in desk.runtime.prompts][1:] == again
         assert (await on.message(sent.message_id)).outcome is Outcome.ACKED
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from adapters.memory.store import MemoryStore
-from bridge import wording
+from bridge import briefing, wording
 from bridge.ids import TurnId
 from bridge.limits import Limits
 from bridge.message import Outcome
@@ -40,7 +40,7 @@ async def test_people_are_told_once_of_what_was_left_running_however_often_the_a
             await on.quiet()
             await on.clock.advance(10)
         told = [text for text in on.chat.texts(room("career")) if "left running" in text]
-        assert told == [wording.left_running([first]), wording.left_running([first, second])]
+        assert told == [briefing.left_running([first]), briefing.left_running([first, second])]
         assert len(on.runtime.agents) == 4
 
 
@@ -214,8 +214,8 @@ async def test_an_agent_without_tools_gets_mail_as_a_resource_that_counts_as_rea
     async with stage(session("career"), runtime=FakeRuntime(embedding={"fake"})) as on:
 
         async def career(agent: FakeAgent, prompt: Prompt) -> str:
-            assert prompt == Prompt(notice=wording.EMBEDDED_NOTICE, embedded=["is it real?"], author=ident("shell"))
-            assert "peer_receive" not in wording.EMBEDDED_NOTICE
+            assert prompt == Prompt(notice=briefing.EMBEDDED_NOTICE, embedded=["is it real?"], author=ident("shell"))
+            assert "peer_receive" not in briefing.EMBEDDED_NOTICE
             return "it is"
 
         on.agent("career", career)
@@ -243,8 +243,8 @@ async def test_an_agent_without_tools_is_told_that_it_may_know_a_message_that_is
         sent = await on.send("career", "is it real?")
         await on.clock.advance(60)
         first, second = (prompt for _, prompt in on.runtime.prompts)
-        assert first.notice == wording.EMBEDDED_NOTICE
-        assert second.notice == f"{wording.CONTINUATION_NOTICE}\n{wording.EMBEDDED_NOTICE}"
+        assert first.notice == briefing.EMBEDDED_NOTICE
+        assert second.notice == f"{briefing.CONTINUATION_NOTICE}\n{briefing.EMBEDDED_NOTICE}"
         assert first.embedded == second.embedded == ["is it real?"]
         assert (await on.request(sent.message_id)).state is Answer.ANSWERED
 
@@ -289,7 +289,7 @@ async def test_an_agent_with_its_tools_at_hand_that_forgot_to_read_is_not_starte
                 connected.enter_context(on.exchange.tools(agent.token))
                 if lost:
                     connected.close()
-                if prompt.notice == wording.MAIL_NOTICE_AGAIN:
+                if prompt.notice == briefing.MAIL_NOTICE_AGAIN:
                     await on.tools(agent).receive()
                 return "done"
 

@@ -8,7 +8,7 @@ import pytest
 
 from adapters.memory.store import MemoryStore
 from adapters.sqlite.store import open_store
-from bridge import wording
+from bridge import briefing
 from bridge.decision import Verb
 from bridge.limits import Limits
 from bridge.message import Intent, Outcome, State
@@ -91,7 +91,7 @@ async def test_requests_in_a_row_are_one_turn_whose_final_text_answers_none(stor
         career.act = act
         await career.done()
         assert career.read == [["part 0", "part 1", "part 2"]]
-        assert prompts(on) == [wording.MAIL_NOTICE_SEVERAL]
+        assert prompts(on) == [briefing.MAIL_NOTICE_SEVERAL]
         states = [(await on.request(one.message_id)).state for one in sent]
         assert states == [Answer.NO_REPLY, Answer.ANSWERED, Answer.NO_REPLY]
         assert [(await on.message(one.message_id)).outcome for one in sent] == [Outcome.ACKED] * 3
@@ -146,7 +146,7 @@ async def test_an_answer_is_joined_to_nothing() -> None:
         await career.done()
         # The two answers are for the same input: one turn reads both, as always.
         assert [len(one) for one in career.read] == [2, 1]
-        assert wording.MAIL_NOTICE_SEVERAL not in prompts(on)
+        assert briefing.MAIL_NOTICE_SEVERAL not in prompts(on)
 
 
 async def test_words_that_a_person_says_in_a_row_are_one_turn_and_those_of_two_people_are_not() -> None:
@@ -181,7 +181,7 @@ async def test_what_is_not_read_is_announced_once_more_and_what_was_read_is_sett
             Outcome.ACKED,
             Outcome.FAILED,
         ]
-        assert prompts(on) == [wording.MAIL_NOTICE_SEVERAL, wording.MAIL_NOTICE_AGAIN]
+        assert prompts(on) == [briefing.MAIL_NOTICE_SEVERAL, briefing.MAIL_NOTICE_AGAIN]
 
 
 async def test_what_made_a_turn_fail_together_is_tried_alone() -> None:

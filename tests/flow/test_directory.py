@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from adapters.memory.store import MemoryStore
-from bridge import wording
+from bridge import briefing
 from bridge.errors import Code, Refused
 from bridge.limits import Limits
 from bridge.message import Intent, Origin, Outcome, State
@@ -232,4 +232,4 @@ async def test_a_paused_session_that_was_made_at_run_time_is_tried_again_by_a_ne
         assert paused.paused == "no such command"
     async with stage(store=store) as on:
         await on.quiet()
-        assert [prompt.notice for _, prompt in on.runtime.prompts] == [wording.MAIL_NOTICE, wording.MAIL_NOTICE_AGAIN]
+        assert [prompt.notice for _, prompt in on.runtime.prompts] == [briefing.MAIL_NOTICE, briefing.MAIL_NOTICE_AGAIN]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bridge import wording
+from bridge import briefing
 from bridge.limits import Limits
 from bridge.message import Intent, Outcome, State
 from bridge.ports.chat import Pressed
@@ -35,7 +35,7 @@ async def test_a_crash_before_any_tool_is_retried_after_a_while_and_says_so_to_t
         assert len(on.runtime.prompts) == 1
         await on.clock.advance(BACKOFF_S)
         await on.chat.seen(room("career"), "here it is")
-        assert [prompt.notice for _, prompt in on.runtime.prompts] == [None, wording.CONTINUATION_NOTICE]
+        assert [prompt.notice for _, prompt in on.runtime.prompts] == [None, briefing.CONTINUATION_NOTICE]
         assert [prompt.words for _, prompt in on.runtime.prompts] == ["look at this offer"] * 2
 
 

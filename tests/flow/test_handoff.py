@@ -2,7 +2,7 @@
 
 import asyncio
 
-from bridge import wording
+from bridge import briefing
 from bridge.decision import Verb
 from bridge.errors import Code, Refused
 from bridge.limits import Limits
@@ -25,7 +25,7 @@ async def test_an_idle_recipient_wakes_reads_and_answers_at_the_askers_place() -
             return f"Career says: {mail.text}"
 
         async def career(agent: FakeAgent, prompt: Prompt) -> str:
-            assert prompt == Prompt(notice=wording.MAIL_NOTICE, author=ident("front-desk"))
+            assert prompt == Prompt(notice=briefing.MAIL_NOTICE, author=ident("front-desk"))
             (mail,) = (await on.tools(agent).receive()).messages
             assert (mail.text, mail.origin, mail.sender) == ("is this job real?", "peer", ident("front-desk"))
             return "It is real."
@@ -121,8 +121,8 @@ async def test_mail_left_unread_is_announced_twice_and_then_fails() -> None:
         view = await on.exchange.answer(await on.shell(), receipt.message_id, 5)
         assert view.answer is Answer.FAILED
         assert [prompt.notice for _, prompt in on.runtime.prompts] == [
-            wording.MAIL_NOTICE,
-            wording.MAIL_NOTICE_AGAIN,
+            briefing.MAIL_NOTICE,
+            briefing.MAIL_NOTICE_AGAIN,
         ]
         (told,) = await on.inbox()
         assert told.origin == "system"

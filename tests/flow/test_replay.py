@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bridge import wording
+from bridge import briefing
 from bridge.history import Called, History, digest
 from bridge.message import Origin, Outcome, State
 from bridge.ports.runtime import Prompt, Result, ToolBegun
@@ -19,8 +19,8 @@ from tests.flow.test_recovery import World, hanging, working
 CAREER = ident("career")
 RECEIVED = Called("mcp__tieline__peer_receive", reading=True)
 BASH = Called("bash", reading=False)
-MAIL = digest([wording.MAIL_NOTICE])
-CONTINUED = f"{wording.CONTINUATION_NOTICE}\n{wording.MAIL_NOTICE}"
+MAIL = digest([briefing.MAIL_NOTICE])
+CONTINUED = f"{briefing.CONTINUATION_NOTICE}\n{briefing.MAIL_NOTICE}"
 
 
 def showing(*prompts: str, calls: tuple[Called, ...] = ()) -> FakeRuntime:
@@ -59,7 +59,7 @@ async def test_a_persons_words_are_tried_again_with_the_notice_that_they_may_be_
         await on.quiet()
     async with world.bridge(showing(digest(["what is left?"]))) as on:
         await on.quiet()
-        again = Prompt(words="what is left?", notice=wording.CONTINUATION_NOTICE)
+        again = Prompt(words="what is left?", notice=briefing.CONTINUATION_NOTICE)
         assert [prompt for _, prompt in on.runtime.prompts] == [again]
 
 

@@ -1,12 +1,12 @@
 """An answer comes back to the session and the place that asked, once, and needs no rule."""
 
+from bridge.briefing import CUT_NOTE
 from bridge.decision import Effect
 from bridge.errors import Code, Refused
 from bridge.limits import Limits
 from bridge.message import Intent, Outcome, State
 from bridge.ports.runtime import Prompt
 from bridge.request import Answer
-from bridge.wording import CUT_NOTE
 from tests.fakes.runtime import Behaviour, FakeAgent
 from tests.flow.stage import Stage, ident, room, rule, session, stage
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from bridge import wording
+from bridge import phrases, wording
 from bridge.activity import elapsed
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
@@ -118,4 +118,4 @@ def _told(name: str, value: object) -> str:
     if value is True:
         return what
     said = " and ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    return f"{'' if name in _PLAIN else f'{what} '}{wording.one_line(said, _DETAIL_CHARS)}"
+    return f"{'' if name in _PLAIN else f'{what} '}{phrases.one_line(said, _DETAIL_CHARS)}"

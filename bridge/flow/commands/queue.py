@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bridge import wording
+from bridge import phrases, wording
 from bridge.activity import elapsed
 from bridge.errors import Code, Refused
 from bridge.flow.attempts import record_attempt
@@ -62,12 +62,12 @@ class Queue:
         if not waiting:
             return f"Nothing waits for {session.title}."
         now, paused_by = self._ledger.clock.now(), (await self._ledger.regime()).paused_by
-        lines = [f"{wording.counted(len(waiting), 'message')} for {session.title}:"]
+        lines = [f"{phrases.counted(len(waiting), 'message')} for {session.title}:"]
         for number, message in enumerate(waiting[:_SHOWN], 1):
             obstacle = wording.obstacle(session, message, now, all_paused_by=paused_by)
             waits = "" if message.wake else "; waits to be read"
             why = f"; {obstacle}" if obstacle else f"; tried again: {message.reason}" if message.waits(now) else ""
-            lines.append(f"{number}. {_line(message, now)}{waits}{wording.one_line(why, 200)}")
+            lines.append(f"{number}. {_line(message, now)}{waits}{phrases.one_line(why, 200)}")
         return "\n".join([*lines, *_more(waiting)])
 
     async def _asked(self, heard: Heard, session: Session) -> Reply:
@@ -79,7 +79,7 @@ class Queue:
         if not waiting:
             return Reply(f"Nothing waits for {session.title}.")
         which = short(session.id)
-        what = wording.counted(len(waiting), "queued message")
+        what = phrases.counted(len(waiting), "queued message")
         return Reply(
             f"Cancel what waits for {session.title} ({what})? Answers and notices stay, and what runs goes on.",
             (Button("Cancel them", f"clear:{which}"), Button("Keep them", f"keep:{which}")),
@@ -94,7 +94,7 @@ class Queue:
             return _OVER
         said = "Nothing is cancelled."
         if verb == "clear":
-            said = f"Cancelled: {wording.counted(await self._control.clear(session.id), 'queued message')}."
+            said = f"Cancelled: {phrases.counted(await self._control.clear(session.id), 'queued message')}."
         await self._ledger.surely(lambda work: revise(work, post.key, said))
         return said
 
@@ -104,14 +104,14 @@ class Queue:
         if not mail:
             return f"The inbox of {session.title} is empty."
         now = self._ledger.clock.now()
-        lines = [f"The inbox of {session.title}, {wording.counted(len(mail), 'message')}:"]
+        lines = [f"The inbox of {session.title}, {phrases.counted(len(mail), 'message')}:"]
         lines += [f"· {_line(message, now)}; {_state(message)}" for message in mail[:_SHOWN]]
         return "\n".join([*lines, *_more(mail)])
 
 
 def _line(message: Message, now: float) -> str:
     who = "a person" if message.from_person and message.sender == message.recipient else handle_of(message.sender)
-    return f"{who}, {elapsed(now - message.accepted_at)} ago: “{wording.one_line(message.text, _CHARS)}”"
+    return f"{who}, {elapsed(now - message.accepted_at)} ago: “{phrases.one_line(message.text, _CHARS)}”"
 
 
 def _state(message: Message) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bridge import wording
+from bridge import phrases
 from bridge.flow.commands.command import Command, Group, Here
 from bridge.flow.commands.standing import standing
 from bridge.flow.control import Control
@@ -50,9 +50,9 @@ class OfTheSession:
         stopped, cancelled = await self._control.stop(session.id, everything=everything)
         words = ["The turn is stopped." if stopped else "No turn was running."]
         if everything:
-            words.append(f"Cancelled: {wording.counted(cancelled, 'queued message')}.")
+            words.append(f"Cancelled: {phrases.counted(cancelled, 'queued message')}.")
         if heard.outranks:
-            words.append(f"Not acted on: {wording.counted(heard.outranks, 'message')} that had not reached it by then.")
+            words.append(f"Not acted on: {phrases.counted(heard.outranks, 'message')} that had not reached it by then.")
         return " ".join([*words, "Other sessions wait until /resume or your next message."])
 
     async def _resume(self, heard: Heard, rest: str) -> str:
@@ -63,7 +63,7 @@ class OfTheSession:
     async def fresh(self, heard: Heard, rest: str) -> str:
         session = await self._here.session(heard)
         failed = await self._control.renew(session.id)
-        also = f" Closed as failed: {wording.counted(failed, 'request')} that it had read." if failed else ""
+        also = f" Closed as failed: {phrases.counted(failed, 'request')} that it had read." if failed else ""
         return f"{session.title} starts afresh with your next message.{also}"
 
     async def _status(self, heard: Heard, rest: str) -> str:

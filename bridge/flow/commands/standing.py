@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bridge import wording
+from bridge import phrases, wording
 from bridge.activity import elapsed
 from bridge.flow.work import Work
 from bridge.ids import handle_of
@@ -46,7 +46,7 @@ async def _turn(work: Work, session: Session) -> list[str]:
     about = ""
     if message is not None:
         whose = "a person" if message.sender == session.id else handle_of(message.sender)
-        about = f" on what {whose} sent: “{wording.one_line(message.text, 80)}”"
+        about = f" on what {whose} sent: “{phrases.one_line(message.text, 80)}”"
     return [f"At work for {elapsed(work.now - turn.started_at)}{about}."]
 
 
@@ -58,8 +58,8 @@ async def _waiting(work: Work, session: Session) -> list[str]:
     why = wording.obstacle(session, first, work.now, all_paused_by=paused_by)
     if why is None and first.waits(work.now):
         again = f"tried again in {elapsed(first.due_at - work.now)}"
-        why = f"{again}: {wording.one_line(first.reason)}" if first.reason else again
-    return [f"Waiting: {wording.counted(len(waiting), 'message')}{f' ({why})' if why else ''}. See /queue."]
+        why = f"{again}: {phrases.one_line(first.reason)}" if first.reason else again
+    return [f"Waiting: {phrases.counted(len(waiting), 'message')}{f' ({why})' if why else ''}. See /queue."]
 
 
 async def _asked(work: Work, session: Session) -> Sequence[str]:

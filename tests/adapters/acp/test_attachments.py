@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from adapters.acp.blocks import MOST_BYTES, Takes, blocks_of
+from bridge.briefing import attached
 from bridge.message import Attachment
 from bridge.ports.runtime import Prompt
-from bridge.wording import attached
 from tests.adapters.acp.bench import Bench, Ear
 
 ALL = Takes(images=True, audio=True, resources=True)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from adapters.acp import AgentSpec
-from bridge import wording
+from bridge import briefing
 from bridge.ports.runtime import Agent, Context, Prompt, Result, Text, ToolBegun, ToolEnded
 from bridge.turn import FailureKind
 from tests.adapters.acp.bench import Bench, Ear, until
@@ -209,7 +209,7 @@ def test_no_prompt_of_any_recording_holds_what_a_peer_has_written(path: Path) ->
     frames = [json.loads(line)["frame"] for line in path.read_text().splitlines()]
     prompts = [frame["params"]["prompt"] for frame in frames if frame.get("method") == "session/prompt"]
     assert CANARY not in json.dumps(prompts)
-    notices = {wording.MAIL_NOTICE, wording.MAIL_NOTICE_SEVERAL, wording.MAIL_NOTICE_AGAIN}
+    notices = {briefing.MAIL_NOTICE, briefing.MAIL_NOTICE_SEVERAL, briefing.MAIL_NOTICE_AGAIN}
     for block in (block for prompt in prompts for block in prompt):
         assert not block["text"].startswith("/")
         assert block["text"] in notices or "[Tieline]" not in block["text"]

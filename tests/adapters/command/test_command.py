@@ -13,10 +13,10 @@ from adapters.acp import AgentSpec
 from adapters.command.agent import _not_run
 from adapters.process import birth_of
 from adapters.settings.commands import driven
+from bridge.briefing import attached
 from bridge.message import Attachment
 from bridge.ports.runtime import Agent, Context, Prompt, Result, StartFailed, Text, Thought, ToolBegun
 from bridge.turn import FailureKind
-from bridge.wording import attached
 from tests.adapters.acp.bench import ROOT, Bench, Ear, until
 
 CLI = (sys.executable, str(Path(__file__).with_name("cli.py")))

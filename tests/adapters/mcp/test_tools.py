@@ -10,7 +10,7 @@ import pytest
 from mcp_types import TextContent
 
 from adapters.mcp.tools import TOOLS
-from bridge import wording
+from bridge import briefing
 from bridge.errors import Code
 from bridge.message import Intent, Origin
 from bridge.request import Answer
@@ -109,7 +109,7 @@ async def test_a_child_is_spawned_in_the_name_of_the_token(tmp_path: Path, excha
         wrong = await client.call_tool("peer_spawn", {**told, "from": "default/career"})
     assert result.structured_content == {
         "session": "default/career", "message_id": "m1", "conversation_id": "c1", "state": "queued", "depth": 1,
-        "note": wording.SPAWNED_NOTE,
+        "note": briefing.SPAWNED_NOTE,
     }  # fmt: skip
     assert not result.is_error
     assert refused.is_error
@@ -129,7 +129,7 @@ async def test_a_result_says_that_mail_waits_beside_what_the_tool_returns(
         refused = await client.call_tool("peer_send", {"to": "busy", "text": "do this"})
     shown: Any = after.structured_content
     assert before.structured_content == {"acked": []}
-    assert shown == {"acked": [], "mail_waits": wording.MAIL_WAITS}
+    assert shown == {"acked": [], "mail_waits": briefing.MAIL_WAITS}
     [content] = after.content
     assert isinstance(content, TextContent)
     assert json.loads(content.text) == shown
