@@ -1,15 +1,13 @@
 """Gathers what belongs together before it is acted on. Nothing of it counts as handled until all of it is."""
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from adapters.telegram.incoming import Said
-from adapters.telegram.joining import follows, may_go_on
+from adapters.telegram.joining import follows, wait_s
 from bridge.ids import Place
+from bridge.ports.chat import MenuLine
 from bridge.ports.clock import Clock
-
-QUIET_S = 0.7
-"""How long after a part the next one may come."""
 
 
 @dataclass(slots=True, eq=False)
@@ -25,7 +23,7 @@ class Batch:
 class Gathering:
     """`commands` are those that people type: none of them is ever taken for the rest of a long text."""
 
-    def __init__(self, clock: Clock, commands: Collection[str] = ()) -> None:
+    def __init__(self, clock: Clock, commands: Mapping[str, MenuLine]) -> None:
         self._clock = clock
         self._commands = commands
         self._waiting: dict[Place, list[Batch]] = {}
@@ -50,10 +48,9 @@ class Gathering:
 
     async def taken(self, batch: Batch) -> list[Said]:
         """Its parts, once no further one is to be expected."""
-        while may_go_on(batch.parts[-1]):
-            now = self._clock.now()
-            rest_s = batch.grown_at + QUIET_S - now
-            if not 0 < rest_s <= QUIET_S:  # over, or the clock was set back
+        while (pause_s := wait_s(batch.parts[-1], self._commands)) and self._is_last(batch):
+            rest_s = batch.grown_at + pause_s - self._clock.now()
+            if not 0 < rest_s <= pause_s:  # over, or the clock was set back
                 break
             await self._clock.sleep(rest_s)
         if batch in batch.waiting:
@@ -62,6 +59,15 @@ class Gathering:
         if not self._waiting.get(place, True):
             del self._waiting[place]
         return batch.parts
+
+    def _is_last(self, batch: Batch) -> bool:
+        """Whether the same person has said nothing else since: a further part would have come before that, but for an
+        album, whose parts name it."""
+        if batch.parts[-1].album is not None:
+            return True
+        whose = batch.parts[0].heard.person.id
+        mine = [one for one in batch.waiting if one.parts[0].heard.person.id == whose and not one.parts[0].edited]
+        return mine[-1:] == [batch]
 
     def _replaced(self, waiting: list[Batch], number: int, said: Said) -> bool:
         """Of what nobody has looked at yet only the newest version counts; but no command is made or unmade so."""

@@ -19,7 +19,7 @@ from adapters.telegram.gathering import Batch, Gathering
 from adapters.telegram.happenings import Shifts
 from adapters.telegram.health import Health
 from adapters.telegram.incoming import Reader, Said, Tapped
-from adapters.telegram.joining import joined
+from adapters.telegram.joining import joined, typed
 from adapters.telegram.lanes import Lanes
 from adapters.telegram.place import SCHEME, Spot, chats_of
 from adapters.telegram.sender import Sender
@@ -238,7 +238,7 @@ class Handling:
 
     def _looks_back(self, said: Said) -> bool:
         """Whether the file that it replies to is of any use for it."""
-        return not said.commands or said.heard.text.split(maxsplit=1)[0].lstrip("/").lower() in self._takes_files
+        return not said.commands or typed(said) in self._takes_files
 
     async def _not_heard(self, said: Said) -> str:
         await self._intake.outrank(said.heard)

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, nullcontext
 from adapters.telegram.budget import Rate, Rates
 from adapters.telegram.chat import TelegramChat
 from adapters.telegram.config import Patience, TelegramConfig, Webhook
+from adapters.telegram.joining import QUIET_S
 from adapters.telegram.sole import Claim
 from bridge.errors import Code, Refused
 from bridge.flow.overtaking import overtaken_by
@@ -66,6 +67,35 @@ class FlyingClock:
     async def paused(self, times: int) -> None:
         async with asyncio.timeout(5), self._paused:
             await self._paused.wait_for(lambda: len(self.pauses) >= times)
+
+
+class Patient(FlyingClock):
+    """A pause that is as long as the one between parts lasts until it is over by `pass_by`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting = 0
+        self._over = asyncio.Event()
+        self._entered = asyncio.Condition()
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds > QUIET_S:
+            await super().sleep(seconds)
+            return
+        until, over = self.now() + seconds, self._over
+        async with self._entered:
+            self.waiting += 1
+            self._entered.notify_all()
+        await over.wait()
+        self.fly(max(0.0, until - self.now()))
+
+    def pass_by(self) -> None:
+        self._over.set()
+        self._over = asyncio.Event()
+
+    async def waited_for(self, times: int) -> None:
+        async with asyncio.timeout(5), self._entered:
+            await self._entered.wait_for(lambda: self.waiting >= times)
 
 
 class RememberingIntake:

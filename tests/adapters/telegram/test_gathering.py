@@ -8,7 +8,6 @@ import pytest
 
 from adapters.files import HomeFiles
 from adapters.telegram.chat import TelegramChat
-from adapters.telegram.gathering import QUIET_S
 from bridge.message import Attachment, Piece
 from tests.adapters.telegram.stage import (
     DESK,
@@ -17,6 +16,7 @@ from tests.adapters.telegram.stage import (
     OPERATOR,
     USER,
     FlyingClock,
+    Patient,
     RememberingIntake,
     chat_for,
     running,
@@ -25,35 +25,6 @@ from tests.fakes.bot_api import BotApi
 from tests.fakes.bot_api.media import Item
 
 LONG = "lorem ipsum " * 800
-
-
-class Patient(FlyingClock):
-    """A pause that is as long as the one between parts lasts until it is over by `pass_by`."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.waiting = 0
-        self._over = asyncio.Event()
-        self._entered = asyncio.Condition()
-
-    async def sleep(self, seconds: float) -> None:
-        if seconds > QUIET_S:
-            await super().sleep(seconds)
-            return
-        until, over = self.now() + seconds, self._over
-        async with self._entered:
-            self.waiting += 1
-            self._entered.notify_all()
-        await over.wait()
-        self.fly(max(0.0, until - self.now()))
-
-    def pass_by(self) -> None:
-        self._over.set()
-        self._over = asyncio.Event()
-
-    async def waited_for(self, times: int) -> None:
-        async with asyncio.timeout(5), self._entered:
-            await self._entered.wait_for(lambda: self.waiting >= times)
 
 
 @pytest.fixture
@@ -164,7 +135,6 @@ async def test_a_long_command_keeps_its_rest(api: BotApi, clock: FlyingClock, in
         pytest.param({"user": OPERATOR}, id="by another person"),
         pytest.param({"thread": 43}, id="in another topic"),
         pytest.param({"text": "/stop"}, id="a command"),
-        pytest.param({"forwarded_from": 999}, id="forwarded"),
         pytest.param({"more": {"date": 1_900_000_000}}, id="much later"),
     ],
 )
@@ -177,15 +147,6 @@ async def test_only_what_follows_closely_is_the_rest_of_a_text(
         await intake.until(lambda: len(intake.finished) == 2)
     assert len(intake.heard) == 2
     assert "x" * 4096 in [heard.text for heard in intake.heard]
-
-
-async def test_short_texts_are_heard_one_by_one_and_at_once(
-    api: BotApi, patient: Patient, intake: RememberingIntake
-) -> None:
-    for text in ("one", "two", "three"):
-        api.say(text, chat=FORUM, thread=DESK, user=USER)
-    await intake.hears("one", "two", "three")
-    assert patient.waiting == 0
 
 
 async def test_a_crash_amid_the_wait_loses_nothing_and_doubles_nothing(
