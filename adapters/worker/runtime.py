@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,7 +22,7 @@ from adapters.worker.proof import Hello, Unproven, lives, owns, peer_pid
 from adapters.worker.remains import Remains, retell
 from adapters.worker.remote import RemoteAgent
 from adapters.worker.starting import Starting, ended, of
-from adapters.worker.targets import held_under, refusal
+from adapters.worker.targets import held_under, moved_to, refusal
 from adapters.worker.terms import Claim, Header, Ready, Start, scope_of
 from bridge.ids import TurnId
 from bridge.launching import Definition
@@ -144,7 +144,8 @@ class WorkerRuntime:
         if found.damage is not None:
             log.warning("what is on record of turn %s is damaged: %s", execution.turn, found.damage)
         self._undecided.add(execution.turn)
-        return Remains(header.ready, found, lambda: self.forget(execution.turn))
+        last = replace(header.ready, alias=moved_to(found.records) or header.ready.alias)
+        return Remains(last, found, lambda: self.forget(execution.turn))
 
     async def end(self, process: Process) -> None:
         for turn in self._folder.journals():

@@ -35,16 +35,17 @@ def refusal(claim: Claim, header: Header, records: Sequence[Record]) -> str | No
     for what in ("session", "agent", "cwd"):
         if getattr(theirs, what) != getattr(own, what):
             return f"it works for another {what}"
-    if theirs.alias != _target(header, claim.after, records):
+    told = (record for record in records if record.number <= claim.after)
+    if theirs.alias != (moved_to(told) or own.alias):
         return "it works on another context of the agent"
     return None
 
 
-def _target(header: Header, after: int, records: Iterable[Record]) -> str | None:
-    """The agent's id of its context when it had told all up to `after`."""
-    alias = header.scope.alias
-    for record in records:
-        if record.number <= after and (moved := compressed(record)) is not None:
+def moved_to(told: Iterable[Record]) -> str | None:
+    """The agent's id of its context once it has told all that; None where it is the one that it began with."""
+    alias = None
+    for record in told:
+        if (moved := compressed(record)) is not None:
             alias = moved.alias
     return alias
 

@@ -145,7 +145,8 @@ async def test_thousands_of_events_are_told_again(house: House) -> None:
 
 # Where the context has moved
 async def test_a_compression_that_nobody_stored_explains_another_context(house: House) -> None:
-    job = await house.works("compress ; say done")
+    go_on = house.path / "go-on"
+    job = await house.works(f"compress ; say half ; wait-for {go_on} ; say done")
     house.opens()
     await job.ear.hears(Text)
     await job.is_left()
@@ -160,9 +161,26 @@ async def test_a_compression_that_nobody_stored_explains_another_context(house: 
     await adopted.leave()
     again = await house.adopts(job, 3, number - 1)
     assert again
+    go_on.touch()
     ear = Ear()
     assert await again.rejoin(ear, number - 1)
     assert [one.alias for one in ear.of(Compressed)] == [later]
+
+
+async def test_what_a_dead_worker_has_on_record_is_of_the_context_that_it_told_last(house: House) -> None:
+    job = await house.works("compress ; say half ; hang")
+    house.opens()
+    await job.ear.hears(Text)
+    await job.is_left()
+    number = job.ear.numbers[job.ear.events.index(job.ear.of(Compressed)[0])]
+    later = job.ear.of(Compressed)[0].alias
+    await house.kills(job.worker)
+    remains = await house.adopts(job, 2, number - 1)
+    assert remains
+    assert remains.alias == later
+    remains = await house.adopts(job, 2, number, alias=later)
+    assert remains
+    assert remains.alias == later
 
 
 async def test_an_agent_goes_on_under_its_later_context(house: House) -> None:
