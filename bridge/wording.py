@@ -173,6 +173,10 @@ def topic_made(name: str, new: NewSession, link: str | None) -> str:
     return f"Made: {name}, with the session {new.id} and the agent {new.agent}." + (f"\n{link}" if link else "")
 
 
+def topic_kept(reason: str) -> str:
+    return f"This topic could not be deleted: {one_line(reason).rstrip('.')}. Set that right and say /delete again."
+
+
 def topic_begun(new: NewSession, link: str | None) -> str:
     where = f", in {new.cwd}" if new.cwd else ""
     text = f"This is {new.title} ({new.id}), run by {new.agent}{where}. What you write here is for it."

@@ -121,6 +121,10 @@ class TelegramChat:
         where = spot(place)
         return topic_link(where) if where is not None else None
 
+    def has_topic(self, place: Place) -> bool:
+        where = spot(place)
+        return where is not None and where.thread is not None
+
     async def forums(self) -> Sequence[Place]:
         topics = self._connected_now().topics
         chats = sorted(self._config.chats - self._migrated.keys())

@@ -27,7 +27,8 @@ _TELLINGS = 2
 those that are needed to make another one."""
 _MAX_NAME = 128
 _RIGHTS = ("not enough rights", "chat_admin_required", "need administrator rights", "can_manage_topics")
-_GIVE_RIGHTS = "the bot may not manage topics: make it an administrator with the right to manage topics"
+_MANAGE, _DELETE = "manage topics", "delete messages"
+"""Rights of an administrator, as the apps call them."""
 
 
 class Topics:
@@ -106,7 +107,7 @@ class Topics:
 
     async def delete(self, spot: Spot) -> None:
         thread = _thread(spot)
-        await self._do(lambda: self._bot.delete_forum_topic(spot.chat, thread, rate_limit_args=Urgency.REPLY))
+        await self._do(lambda: self._bot.delete_forum_topic(spot.chat, thread, rate_limit_args=Urgency.REPLY), _DELETE)
 
     async def _switched_off(self, spot: Spot) -> bool:
         """Whether the topic may be there still, though no topic of its chat can be reached now."""
@@ -121,22 +122,22 @@ class Topics:
     def _blocked(self, reason: str) -> Blocked:
         return Blocked(reason, retry_at=self._clock.now() + _BLOCKED_S)
 
-    async def _do(self, request: Callable[[], Awaitable[bool]]) -> None:
+    async def _do(self, request: Callable[[], Awaitable[bool]], right: str = _MANAGE) -> None:
         """What is so already counts as done."""
         try:
-            await self._ask(request)
+            await self._ask(request, right)
         except NotDelivered as refused:
             if "topic_not_modified" not in refused.reason.lower():
                 raise
 
-    async def _ask(self, request: Callable[[], Awaitable[_T]], *, once: bool = False) -> _T:
-        """`once` says that the request must not be made twice."""
+    async def _ask(self, request: Callable[[], Awaitable[_T]], right: str = _MANAGE, *, once: bool = False) -> _T:
+        """`right` is what the bot needs for it. `once` says that the request must not be made twice."""
         try:
             return await request()
         except TelegramError as error:
-            raise self._failure(error, once=once) from error
+            raise self._failure(error, right, once=once) from error
 
-    def _failure(self, error: TelegramError, *, once: bool) -> NotDelivered:
+    def _failure(self, error: TelegramError, right: str, *, once: bool) -> NotDelivered:
         now = self._clock.now()
         said = error.message.lower()
         match error:
@@ -147,7 +148,7 @@ class Topics:
             case BadRequest() if is_gone(error):
                 return Gone(f"the topic was deleted ({error.message})")
             case BadRequest() | Forbidden() if any(right in said for right in _RIGHTS):
-                return NotDelivered(_GIVE_RIGHTS)
+                return NotDelivered(f"the bot may not {right}: make it an administrator with the right to {right}")
             case BadRequest() if "not a forum" in said:
                 return NotDelivered("that chat has no topics: switch them on in its settings")
             case BadRequest() | Forbidden():

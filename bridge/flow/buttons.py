@@ -7,6 +7,7 @@ from bridge.errors import Code, Refused
 from bridge.flow import deciding, long_answers, picking
 from bridge.flow.approvals import Approvals
 from bridge.flow.attempts import record_attempt
+from bridge.flow.commands.deleting import Deleting
 from bridge.flow.commands.queue import Queue
 from bridge.flow.control import Control
 from bridge.flow.ledger import Ledger
@@ -35,6 +36,7 @@ class Buttons:
         proposals: Proposals,
         picking: Picking,
         queue: Queue,
+        deleting: Deleting,
     ) -> None:
         self._ledger = ledger
         self._control = control
@@ -43,6 +45,7 @@ class Buttons:
         self._proposals = proposals
         self._picking = picking
         self._queue = queue
+        self._deleting = deleting
         self._long_answers = LongAnswers(ledger)
 
     async def press(self, pressed: Pressed) -> str:
@@ -100,6 +103,8 @@ class Buttons:
                 return await self._control.extend(by, ident)
             case "clear" | "keep":
                 return await self._queue.decide(post, pressed)
+            case "delete" | "stay":
+                return await self._deleting.decide(post, pressed)
             case "answer":
                 ident, _, number = ident.rpartition(":")
                 return await self._questions.answer(ident, int(number) if number.isdecimal() else -1)

@@ -2,18 +2,21 @@
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from bridge import wording
 from bridge.flow.agents import Agents
 from bridge.flow.closing import close_session
 from bridge.flow.control import Control
 from bridge.flow.errands import Errands
 from bridge.flow.hints import Hints
 from bridge.flow.ledger import Ledger
+from bridge.flow.showing import revise
 from bridge.flow.turns import Turns
 from bridge.flow.work import Work
-from bridge.ids import Place, SessionId
-from bridge.ports.chat import NotDelivered
+from bridge.ids import Place, SessionId, scheme_of
+from bridge.ports.chat import Chat, Gone, NotDelivered
 from bridge.post import PostState
 
 log = logging.getLogger(__name__)
@@ -61,22 +64,43 @@ class Ending:
     def close_topic(self, place: Place, last_words: str) -> None:
         """Closes the topic once the post of that key has got there: not everybody can write to a closed one."""
 
-        async def closing() -> None:
-            chat = self._ledger.chat_of(place)
-            if chat is None:
-                return
-            over = asyncio.ensure_future(self._ledger.clock.sleep(_TOLD_S))
-            told = asyncio.ensure_future(self._told(last_words))
+        async def closing(chat: Chat) -> None:
             try:
-                await asyncio.wait([over, told], return_when=asyncio.FIRST_COMPLETED)
                 await chat.close_topic(place)
             except NotDelivered as refused:
                 log.info("%s is not closed: %s", place, refused.reason)
-            finally:
-                over.cancel()
-                told.cancel()
 
-        self._errands.begin(closing())
+        self._errands.begin(self._after(last_words, place, closing))
+
+    def delete_topic(self, place: Place, last_words: str) -> None:
+        """Deletes the topic once the post of that key has got there, and nothing leads there any more. Where it stays,
+        the post says why."""
+
+        async def deleting(chat: Chat) -> None:
+            try:
+                await chat.delete_topic(place)
+            except Gone:
+                pass
+            except NotDelivered as refused:
+                text = wording.topic_kept(refused.reason)
+                await self._ledger.surely(lambda work: revise(work, last_words, text))
+                return
+            await self._ledger.surely(lambda work: _left(work, place))
+
+        self._errands.begin(self._after(last_words, place, deleting))
+
+    async def _after(self, last_words: str, place: Place, deed: Callable[[Chat], Awaitable[None]]) -> None:
+        chat = self._ledger.chat_of(place)
+        if chat is None:
+            return
+        over = asyncio.ensure_future(self._ledger.clock.sleep(_TOLD_S))
+        told = asyncio.ensure_future(self._told(last_words))
+        try:
+            await asyncio.wait([over, told], return_when=asyncio.FIRST_COMPLETED)
+            await deed(chat)
+        finally:
+            over.cancel()
+            told.cancel()
 
     async def _told(self, key: str) -> None:
         with self._hints.watch_outbox() as hinted:
@@ -86,3 +110,13 @@ class Ending:
                 if post is not None and post.state is not PostState.PENDING:
                     return
                 await hinted.wait()
+
+
+async def _left(work: Work, place: Place) -> None:
+    """Nothing leads to a topic that was meant to go, and what was still to be shown there is nobody's loss."""
+    binding = await work.store.binding(place)
+    if binding is not None:
+        work.put(replace(binding, session=None, gone_at=work.now))
+    for post in await work.store.pending_posts(scheme_of(place)):
+        if post.place == place:
+            work.put(replace(post, state=PostState.FAILED, error="its topic was deleted by its people"))

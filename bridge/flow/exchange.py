@@ -14,6 +14,7 @@ from bridge.flow.charter import Charter
 from bridge.flow.children import Children
 from bridge.flow.choices import Choices
 from bridge.flow.commands.command import Here
+from bridge.flow.commands.deleting import Deleting
 from bridge.flow.commands.governing import Governing
 from bridge.flow.commands.handing import Handing
 from bridge.flow.commands.looking import Looking
@@ -153,6 +154,7 @@ class Exchange(Calls):
         of_topics = OfTopics(ledger, here, topics, roster, agents, self._naming, ending, of_session.fresh)
         choices = Choices(directory, here)
         queue = Queue(ledger, here, control)
+        deleting = Deleting(ledger, ending)
         self.gateways = Gateways(ledger, current, self._dispatch, control, proposals, unheard, profile)
         running = Running(pid, version, store_name, clock.now(), health)
         insight = Insight(ledger, directory, self._turns, self.charter, self.gateways, running)
@@ -164,6 +166,7 @@ class Exchange(Calls):
                 *handing.commands,
                 *of_session.commands,
                 *of_topics.commands,
+                *deleting.commands,
                 *queue.commands,
                 *Looking(ledger, here, directory, insight).commands,
                 *Places(directory, roster).commands,
@@ -179,7 +182,7 @@ class Exchange(Calls):
             handing,
             Mentions(ledger, directory),
             picking,
-            Buttons(ledger, control, questions, approvals, proposals, picking, queue),
+            Buttons(ledger, control, questions, approvals, proposals, picking, queue, deleting),
             self._whereabouts,
         )
         super().__init__(

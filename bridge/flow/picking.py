@@ -9,7 +9,7 @@ from dataclasses import replace
 from bridge.errors import Code, Refused
 from bridge.flow.agents import Agents
 from bridge.flow.choices import NEW, Choices, name_in, short
-from bridge.flow.commands.command import Command, Here, Picks, Reply
+from bridge.flow.commands.command import OVER, Command, Here, Picks, Reply
 from bridge.flow.commands.handing import files
 from bridge.flow.commands.run import Commands
 from bridge.flow.ledger import Ledger
@@ -19,7 +19,6 @@ from bridge.ports.chat import Heard, Pressed
 from bridge.post import Button, Post
 
 VERBS = frozenset({"pick", "page", "drop", "with"})
-OVER = "This is over. Type the command again."
 _REPLY = "reply:"
 
 

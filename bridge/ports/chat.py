@@ -202,6 +202,10 @@ class Chat(Protocol):
         """An address by which people get to that topic, where there is one."""
         ...
 
+    def has_topic(self, place: Place) -> bool:
+        """Whether that place is a topic of its own, and not a chat as a whole."""
+        ...
+
     async def forums(self) -> Sequence[Place]:
         """The chats that have topics and in which the bridge may speak, each by a place of its."""
         ...
@@ -224,6 +228,9 @@ class WithoutTopics:
 
     def topic_link(self, place: Place) -> str | None:
         return None
+
+    def has_topic(self, place: Place) -> bool:
+        return False
 
     async def forums(self) -> Sequence[Place]:
         return ()

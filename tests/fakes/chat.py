@@ -33,7 +33,7 @@ class FakeChat:
         self.closed: set[Place] = set()
         self.renamed: list[tuple[Place, str]] = []
         self.chats: list[Place] = []
-        self.refuses: Callable[[str], Exception | None] = lambda deed: None
+        self.refuses: Callable[[str], BaseException | None] = lambda deed: None
 
     @property
     def scheme(self) -> str:
@@ -78,6 +78,9 @@ class FakeChat:
 
     def topic_link(self, place: Place) -> str | None:
         return f"https://room.example/{place.partition(':')[2]}"
+
+    def has_topic(self, place: Place) -> bool:
+        return place in self.topics
 
     async def forums(self) -> Sequence[Place]:
         return self.chats

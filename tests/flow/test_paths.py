@@ -203,6 +203,7 @@ COMMANDS: Mapping[str, str | None] = {
     "rename": "/rename Mine",
     "close": "/close",
     "reopen": "/reopen",
+    "delete": "/delete",
     "bind": "/bind career",
     "unbind": "/unbind",
     "queue": "/queue clear",
@@ -213,7 +214,23 @@ COMMANDS: Mapping[str, str | None] = {
     "policy": "/policy pause",
 }
 
-BUTTONS = ("ok", "okc", "okp", "no", "yes", "nay", "retry", "discard", "more", "answer", "stop", "clear", "keep")
+BUTTONS = (
+    "ok",
+    "okc",
+    "okp",
+    "no",
+    "yes",
+    "nay",
+    "retry",
+    "discard",
+    "more",
+    "answer",
+    "stop",
+    "clear",
+    "keep",
+    "delete",
+    "stay",
+)
 
 
 async def recorded(on: Stage) -> list[Verdict | Act]:

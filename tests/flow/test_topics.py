@@ -8,8 +8,8 @@ import pytest
 from adapters.memory.store import MemoryStore
 from bridge.caller import Caller
 from bridge.errors import Code, Refused
+from bridge.flow.commands.command import OVER
 from bridge.flow.naming import topic_name
-from bridge.flow.picking import OVER
 from bridge.flow.work import Work
 from bridge.ids import Place
 from bridge.message import Origin, Outcome

@@ -32,6 +32,10 @@ class Picks(StrEnum):
     """A session, and a text for it."""
 
 
+OVER = "This is over. Type the command again."
+"""Whoever presses a button that its post does not hold looks at something older."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What a command has to say, and what can be pressed below it."""

@@ -7,7 +7,7 @@ from bridge.activity import elapsed
 from bridge.errors import Code, Refused
 from bridge.flow.attempts import record_attempt
 from bridge.flow.choices import short
-from bridge.flow.commands.command import Command, Group, Here, Reply
+from bridge.flow.commands.command import OVER, Command, Group, Here, Reply
 from bridge.flow.control import Control
 from bridge.flow.ledger import Ledger
 from bridge.flow.showing import revise
@@ -19,7 +19,6 @@ from bridge.session import Session
 
 _SHOWN = 20
 _CHARS = 80
-_OVER = "This is over. Type the command again."
 
 
 class Queue:
@@ -91,7 +90,7 @@ class Queue:
         session = await self._here.found(pressed.place)
         asked = post is not None and any(button.action == pressed.action for button in post.buttons)
         if post is None or not asked or session is None or short(session.id) != which:
-            return _OVER
+            return OVER
         said = "Nothing is cancelled."
         if verb == "clear":
             said = f"Cancelled: {phrases.counted(await self._control.clear(session.id), 'queued message')}."

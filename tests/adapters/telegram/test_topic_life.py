@@ -276,6 +276,32 @@ async def test_new_makes_a_topic_and_links_lead_there_and_back(api: BotApi, cloc
         assert not api._world.rooms[FORUM].topics[begun.thread].closed
 
 
+async def test_delete_takes_the_topic_away_for_good(api: BotApi, clock: LateClock, store: Store) -> None:
+    async with bridge(api, clock, store, session("desk", DESK_PLACE)):
+        api.say("/new Tax papers", user=OPERATOR, chat=FORUM, thread=DESK)
+        thread = (await seen(api, "run by fake")).thread or 0
+        api.say("/delete", user=OPERATOR, chat=FORUM, thread=thread)
+        asks = await seen(api, "Delete this topic")
+        assert asks.thread == thread
+        api.press(asks, next(action for label, action in asks.buttons if label == "Delete it"), OPERATOR)
+        await api.until(lambda: api._world.rooms[FORUM].topics[thread].deleted)
+        api.say("/status", user=OPERATOR, chat=FORUM, thread=DESK)
+        await seen(api, "Desk (default/desk)")
+    assert [topic.name for topic in api._world.rooms[FORUM].topics.values() if topic.by_bot] == ["Tax papers"]
+    assert await store.places(ident("tax-papers")) == []
+
+
+async def test_without_the_right_to_delete_it_says_which_one(api: BotApi, clock: LateClock, store: Store) -> None:
+    api.member(FORUM, api.bot, "administrator", can_delete_messages=False)
+    async with bridge(api, clock, store, session("desk", DESK_PLACE)):
+        api.say("/new Tax papers", user=OPERATOR, chat=FORUM, thread=DESK)
+        thread = (await seen(api, "run by fake")).thread or 0
+        api.say("/delete", user=OPERATOR, chat=FORUM, thread=thread)
+        asks = await seen(api, "Delete this topic")
+        api.press(asks, next(action for label, action in asks.buttons if label == "Delete it"), OPERATOR)
+        assert "the right to delete messages" in (await seen(api, "could not be deleted")).text
+
+
 async def test_a_persons_name_is_the_title_and_stays(api: BotApi, clock: LateClock, store: Store) -> None:
     async with bridge(api, clock, store, session("desk", DESK_PLACE)):
         api.say("/new Taxes", user=OPERATOR, chat=FORUM, thread=DESK)

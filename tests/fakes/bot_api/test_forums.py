@@ -130,7 +130,11 @@ async def test_it_takes_a_right_to_change_topics_but_for_ones_own() -> None:
             ):
                 assert await refusal(api, method, **topic) == f"Bad Request: not enough rights to {what} the topic"
             assert "edit the topic" in await refusal(api, "closeGeneralForumTopic", chat_id=FORUM)
-        await result(api, "closeForumTopic", chat_id=FORUM, message_thread_id=own["message_thread_id"])
+        mine = {"chat_id": FORUM, "message_thread_id": own["message_thread_id"]}
+        await result(api, "closeForumTopic", **mine)
+        await result(api, "reopenForumTopic", **mine)
+        api.say("hello", user=USER, chat=FORUM, thread=own["message_thread_id"])
+        assert "not enough rights to delete" in await refusal(api, "deleteForumTopic", **mine)
 
 
 @pytest.mark.parametrize(

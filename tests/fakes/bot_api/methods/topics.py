@@ -19,10 +19,13 @@ from tests.fakes.bot_api.contract import Table
 from tests.fakes.bot_api.world import BOT, GENERAL, ICON_COLOR, Json, Room, Topic, World, bad_request
 
 MAX_NAME = 128
+MAX_OWN = 11
+"""So many messages of its own it may delete with their topic (TDLib's `deleteForumTopic`)."""
 
 
 class Topics:
     """In groups it takes an administrator with `can_manage_topics`; a topic of the bot's own may be changed without.
+    To delete one takes `can_delete_messages`, but for a small one of its own in which nobody else has said anything.
     In private chats topics are made, renamed and deleted, not closed."""
 
     def __init__(self, world: World) -> None:
@@ -82,7 +85,7 @@ class Topics:
         room = self._room(call, private=True)
         if call.message_thread_id == GENERAL:
             raise bad_request("TOPIC_ID_INVALID")
-        topic = _topic(room, call.message_thread_id, "delete", right="can_delete_messages")
+        topic = _topic(room, call.message_thread_id, "delete", right="can_delete_messages", own=_is_small(room, call))
         topic.deleted = True
         return True
 
@@ -143,11 +146,16 @@ def _manages(room: Room, right: str = "can_manage_topics") -> bool:
     return room.bot.manages and room.bot.may(right)
 
 
-def _topic(room: Room, thread: int, what: str, right: str = "can_manage_topics") -> Topic:
+def _is_small(room: Room, call: DeleteForumTopic) -> bool:
+    inside = [one for one in room.messages.values() if one.get("message_thread_id") == call.message_thread_id]
+    return len(inside) <= MAX_OWN and all(one.get("from", {}).get("id") == BOT["id"] for one in inside)
+
+
+def _topic(room: Room, thread: int, what: str, right: str = "can_manage_topics", *, own: bool = True) -> Topic:
     topic = room.topics.get(thread)
     if topic is None or topic.deleted:
         raise bad_request("TOPIC_ID_INVALID")
-    if room.type != "private" and not _manages(room, right) and not topic.by_bot:
+    if room.type != "private" and not _manages(room, right) and not (own and topic.by_bot):
         raise bad_request(f"not enough rights to {what} the topic")
     return topic
 
