@@ -18,10 +18,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Thousands of tests live to the end: the collector need not look at them again and again."""
+    """Thousands of tests and all that they import live to the end: the collector need not look at them again and again,
+    least of all while they come."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_xdist_auto_num_workers() -> int:

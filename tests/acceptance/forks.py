@@ -3,6 +3,10 @@
 Each is `tieline run`, or another command, in a process of its own, with its own environment, output and end, and with a
 terminal where it is given one; only its imports are done. So are those of the process below it that forks the workers
 of a bridge, which that else starts as a command.
+
+They hold to no rate of Telegram's unless they are `paced`: three requests in three seconds, less for marks, would have
+most tests wait longer for the next request than for all that they are about. What those rates do is for the tests of
+the budget, for the storm, and for bridges that start as commands, which all keep them.
 """
 
 import array
@@ -23,8 +27,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NoReturn
 
+from adapters.telegram.budget import Rate, Rates
+
 _ROOT = Path(__file__).parents[2]
 _LONGEST = 1 << 20
+_ROOMY = Rates(chat=Rate(1000, 1), group=Rate(1000, 1), bot=Rate(1000, 1))
 _SLOW_TO_LOAD = (
     *("adapters.run", "adapters.hosting", "adapters.acp.opening", "adapters.mcp.connection"),
     *("adapters.telegram.connection", "adapters.cli.main", "adapters.onboarding.command"),
@@ -53,14 +60,20 @@ class Forks:
         self._server = server
 
     async def start(
-        self, arguments: Sequence[str], environ: Mapping[str, str], stderr: IO[bytes], terminal: int | None = None
+        self,
+        arguments: Sequence[str],
+        environ: Mapping[str, str],
+        stderr: IO[bytes],
+        terminal: int | None = None,
+        *,
+        paced: bool = False,
     ) -> "Forked":
         reading, writing = os.pipe()
         told, telling = socket.socketpair()
         with telling:
             terminals = [] if terminal is None else [terminal]
             files = array.array("i", [telling.fileno(), writing, stderr.fileno(), *terminals])
-            request = json.dumps([list(arguments), dict(environ)]).encode()
+            request = json.dumps([list(arguments), dict(environ), paced]).encode()
             self._server.sendmsg([request], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)])
         os.close(writing)
         stdout = asyncio.StreamReader()
@@ -147,6 +160,7 @@ def _become(request: bytes, files: Sequence[int]) -> NoReturn:
     """Goes on as the command of a request, and ends with it."""
     from adapters import compose  # noqa: PLC0415 - it is imported by now
     from adapters.main import main  # noqa: PLC0415
+    from adapters.telegram import chat  # noqa: PLC0415
 
     os.setsid()
     signal.set_wakeup_fd(-1)
@@ -162,9 +176,11 @@ def _become(request: bytes, files: Sequence[int]) -> NoReturn:
     )
     if terminal:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    arguments, environ = json.loads(request)
+    arguments, environ, paced = json.loads(request)
     os.environ.clear()
     os.environ.update(environ)
+    if not paced:
+        vars(chat)["Rates"] = lambda: _ROOMY
     vars(compose)["Nursery"] = _with(_cradle())
     sys.exit(main(arguments))
 

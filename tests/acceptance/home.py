@@ -29,13 +29,15 @@ def _parent(pid: int) -> int:
 
 class Home:
     """Describe it, then `up()`. What it started it ends with `close()`, by process id. Its bridge comes from `forks`,
-    or else is started as a command: `through` another one that becomes it, where one is named."""
+    or else is started as a command: `through` another one that becomes it, where one is named. What comes from `forks`
+    keeps to Telegram's rates where it is `paced`."""
 
     def __init__(self, path: Path, forks: Forks | None = None) -> None:
         self.path = path
         self._forks = forks
         self.extra = ""
         self.through: Sequence[str] = ()
+        self.paced = False
         self.tables: list[str] = []
         self.rules: list[str] = []
         self._process: asyncio.subprocess.Process | Forked | None = None
@@ -128,7 +130,7 @@ class Home:
             made(self.path / "tieline.db")
         with self.stderr.open("ab") as stderr, ExitStack() as started:
             if self._forks is not None and not self.through and not by_hand:
-                self._process = await self._forks.start(("run", *options), self.environ, stderr)
+                self._process = await self._forks.start(("run", *options), self.environ, stderr, paced=self.paced)
             else:
                 terminal: dict[str, Any] = {"start_new_session": True}
                 if by_hand:

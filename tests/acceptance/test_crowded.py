@@ -16,6 +16,7 @@ async def test_stop_and_status_are_there_within_a_second_while_500_messages_wait
     home.worker("front-desk", places=[f"telegram:{CHAT}/{FRONT}"])
     home.worker("career", places=[f"telegram:{CHAT}/{CAREER}"])
     home.limits(stop_grace_s=0.3)
+    home.paced = True
     await home.up()
 
     async def took(command: str, says: str, thread: int) -> float:
