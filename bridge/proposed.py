@@ -25,9 +25,9 @@ def grant_proposed(
     )
 
 
-def revoke_proposed(grant: Grant, by: str) -> tuple[str, str]:
+def revoke_proposed(grant: Grant, by: str, *, given_by: str) -> tuple[str, str]:
     """What it is about, and as operators are asked for it."""
-    denied = f"deny {grant.sender} → {grant.recipient}: {', '.join(grant.verbs)} (by {one_line(grant.by)})"
+    denied = f"deny {grant.sender} → {grant.recipient}: {', '.join(grant.verbs)} (by {one_line(given_by)})"
     text = f"A terminal ({by}) asks that this be taken back: {denied}.\nIt is done once you accept it here."
     return f"take back: {denied}", text
 

@@ -137,7 +137,8 @@ class DecidedView:
 @dataclass(frozen=True, slots=True)
 class GrantView:
     """`waits_for` is where an operator must accept it first: until then it is no grant, and `id` that of the wish.
-    `denied` is what `denied_by`, rules and grants, deny of it all the same, as the grant is given."""
+    `denied` is what `denied_by`, rules and grants, deny of it all the same, as the grant is given. `by_name` is what
+    people read instead of `by`."""
 
     id: str
     sender: str
@@ -150,6 +151,7 @@ class GrantView:
     via: str
     given_at: float
     expires_at: float | None
+    by_name: str = ""
     waits_for: tuple[str, ...] = ()
     denied: tuple[Verb, ...] = ()
     denied_by: tuple[str, ...] = ()

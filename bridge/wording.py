@@ -100,9 +100,8 @@ def grant_line(grant: GrantView) -> str:
     scope = "" if grant.scope in (Scope.PAIR, Scope.ALWAYS) else f", {grant.scope}"
     until = f", until {minute(grant.expires_at)}" if grant.expires_at is not None else ""
     says = "may" if grant.effect is Effect.ALLOW else "may not"
-    return (
-        f"{grant.sender} {says} {', '.join(grant.verbs)} → {grant.recipient}{scope}{until} (by {grant.by}; {grant.id})"
-    )
+    what = f"{grant.sender} {says} {', '.join(grant.verbs)} → {grant.recipient}"
+    return f"{what}{scope}{until} (by {grant.by_name or grant.by}; {grant.id})"
 
 
 def grant_given(grant: GrantView) -> str:

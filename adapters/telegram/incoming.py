@@ -13,6 +13,7 @@ from adapters.telegram.happenings import admitted, happening
 from adapters.telegram.media import Media, key_of, media_of, worded
 from adapters.telegram.others import answered, of_others, passed_on, quoted
 from adapters.telegram.place import Spot, is_numbered_by_all, person_id, receipt
+from adapters.telegram.text import visible
 from bridge.ids import Place
 from bridge.ports.chat import Happening, Heard, Person
 
@@ -135,7 +136,7 @@ class Reader:
         config = self.config()
         if not config.may_talk(user.id, chat.id):
             return None
-        return Person(person_id(user.id), user.full_name, operator=user.id in config.operators)
+        return Person(person_id(user.id), visible(user.full_name), operator=user.id in config.operators)
 
     def _key(self, message: Message) -> str:
         """Another bot, which somebody sets up in the place of this one, hears of other messages by the same numbers."""

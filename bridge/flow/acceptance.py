@@ -197,8 +197,8 @@ async def _show(work: Work, message: Message, parties: Parties, position: int) -
     """Both places show a handoff, and whether it has to wait."""
     recipient = parties.recipient
     assert recipient is not None
-    paused = (await work.regime()).paused_by
-    obstacle = wording.obstacle(recipient, message, work.now, all_paused_by=paused)
+    await work.regime()
+    obstacle = wording.obstacle(recipient, message, work.now, all_paused_by=await work.means.paused_by())
     wake = message.wake and recipient.runs
     status = wording.queued_status(position, wake=wake, busy=parties.busy, obstacle=obstacle)
     line = wording.handoff(message, status)

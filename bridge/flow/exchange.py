@@ -42,6 +42,7 @@ from bridge.flow.mentions import Mentions
 from bridge.flow.naming import Naming
 from bridge.flow.outbox import Outbox
 from bridge.flow.oversight import Oversight
+from bridge.flow.people import People
 from bridge.flow.permissions import Permissions
 from bridge.flow.picking import Picking
 from bridge.flow.proposals import Proposals
@@ -132,6 +133,7 @@ class Exchange(Calls):
         self._errands = Errands(self._tasks)
         self._naming = Naming(ledger, self._errands)
         self._whereabouts = Whereabouts(ledger, self._naming.look)
+        self._people = People(ledger, self._errands)
         self._outbox = Outbox(ledger, self._hints, self._whereabouts)
         governance = Governance(ledger, policy)
         admission = Admission(ledger, governance, self._dispatch)
@@ -184,6 +186,7 @@ class Exchange(Calls):
             picking,
             Buttons(ledger, control, questions, approvals, proposals, picking, queue, deleting),
             self._whereabouts,
+            self._people,
         )
         super().__init__(
             ledger=ledger,
@@ -208,6 +211,7 @@ class Exchange(Calls):
     async def start(self, declared: Sequence[Declared]) -> None:
         """Recovers what an earlier bridge left, and brings the sessions to what the file says."""
         await self._whereabouts.load()
+        await self._people.load()
         await retire_left(self._ledger)
         await self._recovery.restart()
         await self.terminals.restore()

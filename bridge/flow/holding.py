@@ -58,7 +58,7 @@ async def let_go(work: Work, message: Message, how: str, by: str | None) -> None
         await _ask(work, approval, rest)
     else:
         work.put(approval.closed(work.now, how, by))
-        said = wording.approval_decided(message, how, by)
+        said = wording.approval_decided(message, how, work.means.named(by) if by else None)
         await revise(work, f"approval:{approval.id}", said)
 
 

@@ -13,6 +13,7 @@ from bridge.flow.ledger import Ledger
 from bridge.flow.marking import mark
 from bridge.flow.mentions import Mentions
 from bridge.flow.overtaking import overtaken_by
+from bridge.flow.people import People
 from bridge.flow.picking import Picking
 from bridge.flow.saying import say, tell_missing
 from bridge.flow.showing import show
@@ -37,6 +38,7 @@ class Inbound:
         picking: Picking,
         buttons: Buttons,
         whereabouts: Whereabouts,
+        people: People,
     ) -> None:
         self._ledger = ledger
         self._lanes = lanes
@@ -46,6 +48,7 @@ class Inbound:
         self._picking = picking
         self._buttons = buttons
         self._whereabouts = whereabouts
+        self._people = people
 
     # Kept before it is acknowledged
 
@@ -110,6 +113,7 @@ class Inbound:
         that, and what begins with another session's name is handed to it; everything else is input for the session that
         is bound to the place."""
         heard = replace(heard, place=self._ledger.led(heard.place))
+        self._people.met(heard.person)
         if heard.text.lstrip().startswith("/"):
             await self._command(heard)
             return
@@ -180,6 +184,7 @@ class Inbound:
     async def press(self, pressed: Pressed) -> str:
         pressed = replace(pressed, place=self._ledger.led(pressed.place))
         try:
+            self._people.met(pressed.person)
             return await self._buttons.press(pressed)
         except Refused as refused:
             if refused.code is Code.UNAVAILABLE:

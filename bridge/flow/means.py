@@ -16,7 +16,8 @@ from bridge.regime import Regime
 @dataclass(eq=False)
 class Means:
     """The store, the time, the ids, the wake-ups and the chats. `node` is the name under which this bridge holds
-    leases: its own after a restart, and no other's. `moves` leads from places that have moved to where they are."""
+    leases: its own after a restart, and no other's. `moves` leads from places that have moved to where they are, and
+    `people` from a person's id to what their chat calls them."""
 
     store: Store
     clock: Clock
@@ -30,10 +31,20 @@ class Means:
         self.ids = Ids(self.clock, self.randomness)
         self._regime: Regime | None = None
         self.moves: Mapping[Place, Place] = {}
+        self.people: Mapping[str, str] = {}
 
     def led(self, where: Place) -> Place:
         """Where that place is now, as this bridge last saw it."""
         return self.moves.get(where, where)
+
+    def named(self, who: str) -> str:
+        """What people read instead of a person's id: the name, and the id beside it where others have the same one.
+        Whatever else it is stays as it is."""
+        name = self.people.get(who)
+        if not name:
+            return who
+        alike = sum(name.casefold() == other.casefold() for other in self.people.values())
+        return name if alike == 1 else f"{name} ({who})"
 
     def chat_of(self, where: Place | None) -> Chat | None:
         return self.chats.get(scheme_of(where)) if where is not None else None
@@ -61,6 +72,11 @@ class Means:
         if self._regime is None:
             self._regime = await self.store.regime()
         return self._regime
+
+    async def paused_by(self) -> str | None:
+        """Who has paused all traffic between agents, as people read it."""
+        by = (await self.regime()).paused_by
+        return self.named(by) if by else None
 
     def forget_regime(self) -> None:
         """It has changed."""

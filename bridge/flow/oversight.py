@@ -69,7 +69,7 @@ class Oversight:
 
     async def grants(self, caller: Caller) -> list[GrantView]:
         await self._person(caller, "grants")
-        return [_granted(grant) for grant in await self._grants.every()]
+        return [self._granted(grant) for grant in await self._grants.every()]
 
     async def grant(
         self,
@@ -141,18 +141,18 @@ class Oversight:
                 denied_by=denied_by,
             )
         given = await self._ledger.do(lambda work: _give(work, caller, content))
-        return replace(_granted(given), denied=tuple(denied), denied_by=denied_by)
+        return replace(self._granted(given), denied=tuple(denied), denied_by=denied_by)
 
     async def revoke(self, caller: Caller, ident: str) -> GrantView:
         """Taking back what was forbidden widens, and is proposed where a grant would be."""
         await self._person(caller, f"revoke {ident[:60]}")
         grant = await self._grants.find(ident)
         if grant.effect is Effect.DENY and self._proposals.must_wait(caller):
-            about, text = revoke_proposed(grant, caller.name)
+            about, text = revoke_proposed(grant, caller.name, given_by=self._ledger.named(grant.by))
             life_s = self._ledger.limits.held_life_s
             await self._proposals.propose(caller, Subject.GRANT, about, {"revoke": grant.id}, text, life_s)
-            return replace(_granted(grant), waits_for=self._proposals.asked_at())
-        return _granted(await self._grants.revoke(caller, grant.id))
+            return replace(self._granted(grant), waits_for=self._proposals.asked_at())
+        return self._granted(await self._grants.revoke(caller, grant.id))
 
     # What holds
 
@@ -211,6 +211,22 @@ class Oversight:
             )
         return session
 
+    def _granted(self, grant: Grant) -> GrantView:
+        return GrantView(
+            id=grant.id,
+            sender=grant.sender,
+            recipient=grant.recipient,
+            verbs=grant.verbs,
+            effect=grant.effect,
+            scope=grant.scope,
+            conversation_id=grant.conversation,
+            by=grant.by,
+            by_name=self._ledger.named(grant.by),
+            via=grant.via,
+            given_at=grant.given_at,
+            expires_at=grant.expires_at,
+        )
+
 
 async def _give(work: Work, by: Caller, content: Mapping[str, Any]) -> Grant:
     talk = content["conversation"]
@@ -256,19 +272,3 @@ def _decided(decided: Decided) -> DecidedView:
     message = decided.message
     waits_for = (decided.waits_at,) if decided.waits_at else ()
     return DecidedView(message.id, message.state, message.outcome, decided.said, waits_for)
-
-
-def _granted(grant: Grant) -> GrantView:
-    return GrantView(
-        id=grant.id,
-        sender=grant.sender,
-        recipient=grant.recipient,
-        verbs=grant.verbs,
-        effect=grant.effect,
-        scope=grant.scope,
-        conversation_id=grant.conversation,
-        by=grant.by,
-        via=grant.via,
-        given_at=grant.given_at,
-        expires_at=grant.expires_at,
-    )

@@ -108,7 +108,7 @@ class Proposals:
             if approval is None:
                 raise Refused(Code.UNKNOWN_MESSAGE, "that is not known any more")
             if not approval.open:
-                return _over(approval)
+                return _over(approval, work.means.named(approval.decided_by or ""))
             if _lapsed(approval, work.now):
                 await self.expire(work, approval)
                 return _EXPIRED
@@ -122,7 +122,7 @@ class Proposals:
             effects = self._effects.get(approval.subject)
             if effects is not None and (effect := effects.apply if accepted else effects.refuse) is not None:
                 await effect(work, by, json.loads(approval.content))
-            await self._tell(work, approval, f"{approval.about}\n· {outcome} by {name}")
+            await self._tell(work, approval, f"{approval.about}\n· {outcome} by {work.means.named(name)}")
             return f"{outcome.capitalize()}."
 
         return await self._ledger.do(body)
@@ -171,8 +171,8 @@ def _lapsed(approval: Approval, now: float) -> bool:
     return approval.expires_at is not None and now >= approval.expires_at
 
 
-def _over(approval: Approval) -> str:
+def _over(approval: Approval, decided_by: str) -> str:
     if approval.outcome == "expired":
         return _EXPIRED
-    by = f" by {approval.decided_by}" if approval.decided_by else ""
+    by = f" by {decided_by}" if decided_by else ""
     return f"This was {approval.outcome}{by} already."

@@ -231,7 +231,8 @@ async def _kept_back_by(work: Work, caller: Caller, closing: Message | None) -> 
     """Who has paused all traffic between agents, where that keeps an answer from whoever asks for it."""
     if closing is None or closing.intent is not Intent.REPLY or closing.state is not State.QUEUED:
         return None
-    return (await work.regime()).paused_by if caller.origin is not Origin.USER else None
+    await work.regime()
+    return await work.means.paused_by() if caller.origin is not Origin.USER else None
 
 
 async def _reason(work: Work, message: Message, request: Request | None) -> str | None:
@@ -243,7 +244,7 @@ async def _reason(work: Work, message: Message, request: Request | None) -> str 
     if message.state is not State.QUEUED:
         return message.reason
     session = await work.session(message.recipient)
-    paused = (await work.means.regime()).paused_by
+    paused = await work.means.paused_by()
     obstacle = wording.obstacle(session, message, work.now, all_paused_by=paused) if session is not None else None
     return message.reason or obstacle
 

@@ -49,7 +49,7 @@ class Switch:
         regime = await self._ledger.regime()
         if not regime.paused:
             return _view(regime)
-        text = resume_proposed(by.name, regime.paused_by or "")
+        text = resume_proposed(by.name, self._ledger.named(regime.paused_by or ""))
         content, life_s = {"paused_at": regime.paused_at}, self._ledger.limits.held_life_s
         await self._proposals.propose(by, Subject.PAUSE, RESUMING, content, text, life_s)
         return _view(regime, self._proposals.asked_at())

@@ -124,6 +124,36 @@ async def test_what_was_done_without_a_bridge_is_on_record_for_the_next(home: Ho
     assert os.listdir(home.path / "run" / "workers") == []
 
 
+@pytest.mark.parametrize("again", [False, True])
+async def test_how_an_agent_died_while_no_bridge_was_there_is_told(
+    home: Home, api: BotApi, gate: Gate, again: bool
+) -> None:
+    """The worker lives on; the bridge may also die once more before it has told that."""
+    api.forum(CHAT, topics={FRONT: "Front Desk"})
+    home.telegram(api, chats=[CHAT])
+    script = f"tool edit ; touch {home.path}/busy ; wait-for {gate.path} ; stderr out_of_luck ; crash 3"
+    home.worker("front-desk", places=[f"telegram:{CHAT}/{FRONT}"])
+    await home.up()
+    api.say(f"do: {script}", chat=CHAT, thread=FRONT, user=111)
+    await exist(home.path / "busy")
+    agents, workers = home.agents(), home.workers()
+    await home.kill()
+    gate.open()
+    await ended(agents)
+    assert all(birth_of(worker) for worker in workers)
+    if again:
+        await home.up()
+        await home.kill()
+    await home.up()
+    asked = await api.seen(lambda one: one.thread == FRONT and "Run it again?" in one.text, timeout=30)
+    assert "out_of_luck" in "\n".join(one.text for one in api.sent(CHAT, FRONT))
+    assert asked.buttons
+    assert len(home.prompts("front-desk")) == 1
+    await ended(workers)
+    api.say("hello again", chat=CHAT, thread=FRONT, user=111)
+    await api.seen(lambda one: one.thread == FRONT and one.text == "echo: hello again", timeout=30)
+
+
 async def test_without_a_bridge_in_the_grace_agent_and_tools_are_gone_and_the_work_is_parked(
     home: Home, api: BotApi, gate: Gate
 ) -> None:

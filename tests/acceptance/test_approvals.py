@@ -136,9 +136,8 @@ async def _decided(home: Home, api: BotApi, one: Round, ident: str) -> tuple[str
     records = (await home.typed("audit", "--limit", "500", "--json")).lines
     (act,) = [record for record in records if record["what"] in ("approved", "denied") and record["subject"] == ident]
     by, approved = act["by"], act["what"] == "approved"
-    over = (
-        f"This has been approved already, by {by}." if approved else f"This has been decided already: denied by {by}."
-    )
+    name = by if by == "shell" else f"User {one.operator}"
+    over = f"This has been {'approved already,' if approved else 'decided already: denied'} by {name}."
     done = "Approved once." if approved else "Denied."
     assert by in ("shell", one.place)
     assert said == (over if by == "shell" else done)
@@ -152,7 +151,7 @@ async def _decided(home: Home, api: BotApi, one: Round, ident: str) -> tuple[str
     else:
         assert (ran.json["said"], ran.json["waits_for"]) == (over, [])
     assert ran.code == (0 if ran.json["state"] == "held" or approved is (one.verdict == "approve") else 70)
-    how = f"Approved once by {by}" if approved else f"denied by {by}"
+    how = f"{'Approved once' if approved else 'denied'} by {name}"
     shown = await api.seen(
         lambda post: post.message_id == asked.message_id and post.chat == asked.chat and how in post.text
     )

@@ -66,7 +66,7 @@ async def test_it_is_held_shown_and_delivered_once_an_operator_approves() -> Non
         assert await on.press("career", "Approve once") == "Approved once."
         await on.chat.seen(PLACE, "read: move house?")
         assert (await on.request(receipt.message_id)).state is Answer.ANSWERED
-        shown = await on.chat.seen(PLACE, "Approved once by room:1")
+        shown = await on.chat.seen(PLACE, "Approved once by Olga")
         assert not shown.buttons
         assert await acts(on) == [(ActKind.APPROVED, "room:1")]
         second, first = await _of(on, receipt.message_id)
@@ -139,10 +139,10 @@ async def test_what_is_denied_is_refused_and_whoever_asked_is_told() -> None:
         receipt = await on.send("career", "delete everything")
         await on.press_when_seen("career", "Deny", "needs your approval")
         message = await on.message(receipt.message_id)
-        assert (message.outcome, message.reason) == (Outcome.REFUSED, "denied by room:1")
+        assert (message.outcome, message.reason) == (Outcome.REFUSED, "denied by Olga")
         assert (await on.request(receipt.message_id)).state is Answer.FAILED
         (notice,) = await on.inbox()
-        assert "denied by room:1" in notice.text
+        assert "denied by Olga" in notice.text
         assert on.runtime.prompts == []
         assert await acts(on) == [(ActKind.DENIED, "room:1")]
 
@@ -314,7 +314,7 @@ async def test_where_there_is_a_chat_a_shell_asks_the_operator_there() -> None:
         await on.press("career", "Approve once")
         assert (await on.message(receipt.message_id)).state is State.QUEUED
         late = await on.exchange.oversight.approve(await person(on), receipt.message_id, Scope.PAIR)
-        assert (late.said, late.waits_for) == ("This has been approved already, by room:1.", ())
+        assert (late.said, late.waits_for) == ("This has been approved already, by Olga.", ())
         assert [act for act, _ in await acts(on)] == [ActKind.PROPOSED, ActKind.APPROVED]
 
 

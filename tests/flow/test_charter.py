@@ -140,7 +140,7 @@ async def test_what_is_wider_waits_for_an_operator_and_holds_once_accepted(offic
         assert await office.on.press("office", "Accept") == "Accepted."
         assert await office.permitted()
         assert await office.holds() == ["allow"]
-        decided = await office.chat.seen(OFFICE, "accepted by room:1")
+        decided = await office.chat.seen(OFFICE, "accepted by Olga")
         assert not decided.buttons
     async with office.runs():
         assert await office.permitted()

@@ -81,7 +81,7 @@ def failing_once(on: Stage, case: Case) -> None:
     on.agent("career", behaviour)
 
 
-@pytest.mark.parametrize("case", cases(), ids=str)
+@pytest.mark.parametrize("case", list(cases()), ids=str)
 async def test_what_becomes_of_the_input_of_a_turn_that_failed(case: Case) -> None:
     async with stage(session("career")) as on:
         failing_once(on, case)

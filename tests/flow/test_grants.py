@@ -120,8 +120,8 @@ async def test_a_grant_is_taken_back_by_the_end_of_its_id_where_only_one_ends_so
             (second.id[:13], f"no grant {second.id[:13]} holds"),
             (second.id[-8:].upper(), "Revoked: default/career may"),
             (end, f"the ids of 2 grants end in {end}. Give more of the one that you mean: {first.id}, {twin.id}"),
-            (first.id, f"(by room:1; {first.id})"),
-            (end, f"(by room:1; {twin.id})"),
+            (first.id, f"(by Olga; {first.id})"),
+            (end, f"(by Olga; {twin.id})"),
         ):
             await on.say("career", f"/policy revoke {said}")
             await on.quiet()
@@ -195,7 +195,7 @@ async def test_what_a_shell_would_grant_waits_for_an_operators_word_where_there_
 
 async def test_a_wish_that_is_refused_or_too_old_grants_nothing() -> None:
     async with stage(DESK, CAREER, rules=NOTHING) as on:
-        for told in ("refused by room:1", "expired"):
+        for told in ("refused by Olga", "expired"):
             await on.exchange.oversight.grant(await person(on), "shell", "career", ALL, Scope.PAIR)
             await on.chat.seen(OFFICE, "asks for a grant")
             if told == "expired":
@@ -250,7 +250,7 @@ async def test_an_operator_allows_and_forbids_in_a_topic() -> None:
         await on.chat.seen(room("career"), "default/desk may not")
         assert (await on.refused("career", caller=desk)).code is Code.UNKNOWN_SESSION
         await on.say("career", "/policy")
-        listed = await on.chat.seen(room("career"), "(by room:1; ")
+        listed = await on.chat.seen(room("career"), "(by Olga; ")
         assert "default/career" in listed.text
 
 
@@ -278,7 +278,7 @@ async def test_a_topic_is_told_what_its_session_may_and_what_others_may_to_it() 
         await on.say("career", "/policy pause")
         await on.say("career", "/policy")
         told = await on.chat.seen(room("career"), "← desk: send, ask, wake")
-        assert told.text.startswith("All traffic between agents is paused by room:1, until /policy resume.\n")
+        assert told.text.startswith("All traffic between agents is paused by Olga, until /policy resume.\n")
         assert told.text.endswith(f"Granted beside the rules of the file:\n{given.text.removeprefix('From now on: ')}")
         await on.say("desk", "/policy")
         assert "→ career: send, ask, wake" in (await on.chat.seen(room("desk"), "What Desk may do")).text

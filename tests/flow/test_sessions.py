@@ -61,7 +61,7 @@ async def test_a_session_is_made_once_an_operator_accepts_all_of_it() -> None:
         assert await on.store.binding(room("research")) is None
         assert "only an operator" in await on.press("office", "Accept", USER)
         assert await on.press("office", "Accept") == "Accepted."
-        done = await on.chat.seen(OFFICE, "· accepted by room:1")
+        done = await on.chat.seen(OFFICE, "· accepted by Olga")
         assert ("· directory: /srv/work" in done.text, done.buttons) == (True, ())
         await on.say("research", "hello")
         await on.quiet()
@@ -84,9 +84,7 @@ async def test_the_same_again_is_the_same_question_and_another_is_another() -> N
         assert len(asked(on)) == 2
 
 
-@pytest.mark.parametrize(
-    ("end", "told"), [("Refuse", "refused by room:1"), ("time", "expired: nobody decided in time")]
-)
+@pytest.mark.parametrize(("end", "told"), [("Refuse", "refused by Olga"), ("time", "expired: nobody decided in time")])
 async def test_what_is_refused_or_too_old_is_not_made(end: str, told: str) -> None:
     async with stage(CAREER) as on:
         await wished(on)

@@ -32,7 +32,7 @@ async def test_a_pause_stops_all_traffic_between_agents_and_what_comes_waits() -
         receipt = await on.send("career", "from an agent")
         await on.send("career", "for information", wake=False, intent=Intent.INFORM)
         assert receipt.state is State.QUEUED
-        await on.chat.seen(room("career"), "all traffic between agents is paused by room:1")
+        await on.chat.seen(room("career"), "all traffic between agents is paused by Olga")
         assert (await on.exchange.status(await person(on))).paused_by == OPERATOR.id
         await on.quiet()
         assert heard == []

@@ -113,6 +113,6 @@ class Governing:
             here.title,
             await self._oversight.permissions(caller, here),
             grants,
-            paused_by=(await self._ledger.regime()).paused_by,
+            paused_by=await self._ledger.paused_by(),
             file=self._charter.file,
         )

@@ -60,7 +60,7 @@ class Queue:
         waiting = await self._ledger.store.queue(session.id)
         if not waiting:
             return f"Nothing waits for {session.title}."
-        now, paused_by = self._ledger.clock.now(), (await self._ledger.regime()).paused_by
+        now, paused_by = self._ledger.clock.now(), await self._ledger.paused_by()
         lines = [f"{phrases.counted(len(waiting), 'message')} for {session.title}:"]
         for number, message in enumerate(waiting[:_SHOWN], 1):
             obstacle = wording.obstacle(session, message, now, all_paused_by=paused_by)

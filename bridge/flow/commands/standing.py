@@ -54,7 +54,7 @@ async def _waiting(work: Work, session: Session) -> list[str]:
     waiting = [message for message in await work.queue(session.id) if message.wake]
     if not waiting:
         return []
-    first, paused_by = waiting[0], (await work.regime()).paused_by
+    first, paused_by = waiting[0], await work.means.paused_by()
     why = wording.obstacle(session, first, work.now, all_paused_by=paused_by)
     if why is None and first.waits(work.now):
         again = f"tried again in {elapsed(first.due_at - work.now)}"

@@ -183,3 +183,12 @@ async def test_a_download_may_go_wrong() -> None:
         assert (await fetched(api, path))[0] == 500
         assert await fetched(api, path) == (200, b"text")
         assert len(api.calls("file")) == 2
+
+
+async def test_a_poll_that_waits_is_ended_by_a_webhook() -> None:
+    async with BotApi() as api, listening([]) as (address, _):
+        api.webhook.fronts["https://bridge.example"] = address
+        polling = asyncio.ensure_future(refusal(api, "getUpdates", timeout=30))
+        await api.until(lambda: api.updates.polling)
+        await result(api, "setWebhook", url="https://bridge.example/hook")
+        assert await polling == "Conflict: terminated by setWebhook request"

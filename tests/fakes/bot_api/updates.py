@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from tests.fakes.bot_api.contract import checked_update
 from tests.fakes.bot_api.world import ApiError, Json, World
 
-_CONFLICT = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
+_BY_POLL = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
+_BY_WEBHOOK = "Conflict: terminated by setWebhook request"
 _ONLY_WHEN_NAMED = frozenset({"chat_member", "message_reaction", "message_reaction_count"})
 
 
@@ -19,6 +20,7 @@ class Updates:
     def __init__(self, world: World) -> None:
         self._world = world
         self._poll: object | None = None
+        self._ended = _BY_POLL
         self._next = 500
         self.pending: list[Json] = []
         self.allowed: Sequence[str] | None = None
@@ -58,19 +60,25 @@ class Updates:
         if allowed is not None:
             self.allowed = allowed
         self._poll = this = object()
+        self._ended = _BY_POLL
         self._world.pulse()
         try:
             async with asyncio.timeout(wait_s):
                 while not self.pending:
                     await self._world.change()
                     if self._poll is not this:
-                        raise ApiError(409, _CONFLICT)
+                        raise ApiError(409, self._ended)
         except TimeoutError:
             return []
         finally:
             if self._poll is this:
                 self._poll = None
         return self.pending[: limit or 100]
+
+    def end_poll(self) -> None:
+        """A webhook is set: a poll that waits is answered at once."""
+        self._poll, self._ended = None, _BY_WEBHOOK
+        self._world.pulse()
 
     @property
     def polling(self) -> bool:

@@ -32,6 +32,8 @@ class Polling:
         if call.allowed_updates is not None:
             self._updates.allowed = call.allowed_updates
         await self._webhook.set(call.url, call.secret_token, call.max_connections or 40)
+        if call.url:
+            self._updates.end_poll()
         return True
 
     async def _delete(self, call: DeleteWebhook) -> bool:

@@ -1,0 +1,55 @@
+"""People are called by their names where people read of them, and by their ids where that is recorded."""
+
+from dataclasses import replace
+
+import pytest
+
+from adapters.memory.store import MemoryStore
+from bridge.ports.chat import Person
+from tests.flow.stage import OPERATOR, Stage, room, session, stage
+
+
+async def paused(on: Stage, person: Person = OPERATOR) -> str:
+    await on.say("desk", "/policy pause", person)
+    await on.say("desk", "/policy", person)
+    return (await on.chat.seen(room("desk"), "is paused by")).text
+
+
+async def test_records_keep_the_id() -> None:
+    async with stage(session("desk")) as on:
+        assert "paused by Olga, until" in await paused(on)
+        assert (await on.store.regime()).paused_by == OPERATOR.id
+
+
+async def test_a_name_is_known_after_a_restart() -> None:
+    store = MemoryStore()
+    async with stage(session("desk"), store=store) as on:
+        await paused(on)
+        await on.quiet()
+    async with stage(session("desk"), store=store) as on:
+        assert on.exchange._ledger.named(OPERATOR.id) == "Olga"
+
+
+async def test_who_takes_another_name_is_called_so_from_then_on() -> None:
+    async with stage(session("desk")) as on:
+        await paused(on)
+        await on.say("desk", "/policy", replace(OPERATOR, name="Olga R."))
+        await on.chat.seen(room("desk"), "paused by Olga R., until")
+
+
+async def test_two_of_the_same_name_are_told_apart() -> None:
+    async with stage(session("desk")) as on:
+        await on.say("desk", "hello", Person("room:7", "OLGA", operator=False))
+        assert "paused by Olga (room:1), until" in await paused(on)
+
+
+@pytest.mark.parametrize("name", ["", "  ", "\n"])
+async def test_who_has_no_name_is_called_by_the_id(name: str) -> None:
+    async with stage(session("desk")) as on:
+        assert "paused by room:1, until" in await paused(on, replace(OPERATOR, name=name))
+
+
+async def test_a_name_is_one_short_line() -> None:
+    async with stage(session("desk")) as on:
+        said = await paused(on, replace(OPERATOR, name="x" * 10_000 + "\n· approved by all"))
+        assert f"paused by {'x' * 59}…, until" in said
