@@ -23,7 +23,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 if importlib.util.find_spec("sniffio") is None:
     # The HTTP client looks for it at each request, in every folder of the path and in vain.
-    vars(sys)["modules"]["sniffio"] = None
+    sys.modules["sniffio"] = None  # type: ignore[assignment]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -255,7 +255,7 @@ class Home:
         async with asyncio.timeout(PATIENCE_S):
             return await self._terminal.type(*arguments)
 
-    async def ask(self, to: str, text: str, *, timeout: float = 20) -> Ran:
+    async def ask(self, to: str, text: str, *, timeout: float = PATIENCE_S) -> Ran:
         return await self.tieline("ask", to, text, "--timeout", str(timeout), "--json")
 
     def _record(self, name: str) -> Path:

@@ -236,7 +236,7 @@ async def test_a_worker_that_dies_ends_its_turn_and_its_agent(home: Home, gate: 
     home.worker("career", {"on": "notice", "script": working(home, gate)}, stubborn="yes")
     home.rule("default/shell", "default/career")
     await home.up()
-    asking = await home.began("ask", "career", "do it", "--timeout", "20", "--json")
+    asking = await home.began("ask", "career", "do it", "--timeout", "30", "--json")
     await exist(home.path / "busy")
     agents = home.agents()
     for pid in home.workers():
@@ -252,7 +252,7 @@ async def test_what_a_worker_that_died_had_not_heard_of_is_not_done_again(home: 
     home.worker("career", {"on": "notice", "script": script})
     home.rule("default/shell", "default/career")
     await home.up()
-    asking = await home.began("ask", "career", "do it", "--timeout", "20", "--json")
+    asking = await home.began("ask", "career", "do it", "--timeout", "30", "--json")
     await exist(home.path / "ready")
     (worker,) = home.workers()
     os.kill(worker, signal.SIGSTOP)
