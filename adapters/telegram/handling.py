@@ -8,8 +8,7 @@ import asyncio
 import itertools
 import json
 import logging
-from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -69,10 +68,10 @@ class Handling:
         self._clock = clock
         self._pauses = pauses
         self._health = health
-        self._lanes = Lanes(tasks)
+        self._lanes = Lanes(tasks, self._names)
         self._open: set[int] = set()
         self._stuck: set[int] = set()
-        self._waiting: defaultdict[Place, set[Batch]] = defaultdict(set)
+        self._waiting: dict[Batch, Hashable] = {}
         self._outranked: set[Batch] = set()
         self._hearing: dict[Batch, asyncio.Future[None]] = {}
 
@@ -130,13 +129,17 @@ class Handling:
         place, overtakes = said.heard.place, await self._overtaken_by(said)
         if overtakes is Overtakes.NOTHING:
             if not (said.commands or said.edited):
-                self._waiting[place].add(batch)
+                self._waiting[batch] = self._lanes.of(place)
             self._lanes.add(place, partial(self._handle, batch.numbers, batch))
             return
         stops = overtakes is Overtakes.STOP
-        outranks = frozenset(self._waiting.get(place, ())) if stops else frozenset()
+        mine = self._lanes.of(place)
+        outranks = frozenset(one for one, lane in self._waiting.items() if lane == mine) if stops else frozenset()
         self._outranked |= outranks
         self._lanes.overtake(place, partial(self._handle, batch.numbers, batch, outranks), waited_for=stops)
+
+    def _names(self, lane: Hashable) -> Iterable[Hashable]:
+        return self._intake.names(Place(lane)) if isinstance(lane, str) else ()
 
     async def _overtaken_by(self, said: Said) -> Overtakes:
         if said.edited or said.media:
@@ -175,19 +178,11 @@ class Handling:
         self._open.difference_update(numbers)
         if isinstance(read, Batch):
             self._outranked.discard(read)
-            self._over(read)
+            self._waiting.pop(read, None)
 
     async def _drop(self, batch: Batch) -> None:
         await self._intake.outrank(batch.parts[0].heard)
         await self._done(batch.numbers, _OUTRANKED)
-
-    def _over(self, batch: Batch) -> None:
-        place = batch.parts[0].heard.place
-        waiting = self._waiting.get(place)
-        if waiting is not None:
-            waiting.discard(batch)
-            if not waiting:
-                del self._waiting[place]
 
     async def _done(self, numbers: Sequence[int], error: str | None) -> None:
         await asyncio.gather(*(self._intake.done(SCHEME, number, error) for number in numbers))

@@ -140,6 +140,10 @@ class Inbound:
         if await self.bound(heard.place):
             await self._ledger.do(lambda work: mark(work, heard, Mark.REFUSED))
 
+    def names(self, place: Place) -> Sequence[Place]:
+        now = self._ledger.led(place)
+        return [now, *(old for old, new in self._ledger.moves.items() if new == now)]
+
     async def bound(self, place: Place) -> bool:
         binding = await self._ledger.store.binding(self._ledger.led(place))
         session = await self._ledger.store.session(binding.session) if binding and binding.session else None

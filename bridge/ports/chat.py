@@ -284,6 +284,10 @@ class Intake(Protocol):
         """Shows that it is not acted on, since a stop came before it was."""
         ...
 
+    def names(self, place: Place) -> Sequence[Place]:
+        """All that the place was before it has moved, and what it is now: what was said there is one line of words."""
+        ...
+
     async def bound(self, place: Place) -> bool:
         """Whether a session hears what is said there: of what is said elsewhere nothing is to be fetched."""
         ...

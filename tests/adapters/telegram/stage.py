@@ -113,6 +113,7 @@ class RememberingIntake:
         self.outranked: list[Heard] = []
         self.held_up: list[Heard] = []
         self.unbound: set[Place] = set()
+        self.moved: list[list[Place]] = []
         self.pressed: list[Pressed] = []
         self.happenings: list[Happening] = []
         self.places: dict[str, Place] = {}
@@ -160,6 +161,9 @@ class RememberingIntake:
         self._store()
         if heard not in self.outranked:
             self.outranked.append(heard)
+
+    def names(self, place: Place) -> Sequence[Place]:
+        return next((names for names in self.moved if place in names), [place])
 
     async def bound(self, place: Place) -> bool:
         return place not in self.unbound

@@ -9,11 +9,13 @@ import pytest
 
 from adapters.memory.store import MemoryStore
 from adapters.telegram.chat import TelegramChat
+from adapters.telegram.joining import NEAR_UNITS
 from bridge.flow import showing
 from bridge.flow.exchange import Exchange
 from bridge.ids import Place
 from bridge.limits import Limits
 from bridge.move import Why
+from bridge.ports.runtime import Prompt
 from bridge.ports.store import Store
 from bridge.post import PostKind
 from bridge.session import Declared, Kind
@@ -28,7 +30,7 @@ from tests.adapters.telegram.stage import (
 )
 from tests.fakes.bot_api import BotApi
 from tests.fakes.bot_api.world import Sent
-from tests.fakes.runtime import FakeRuntime
+from tests.fakes.runtime import FakeAgent, FakeRuntime
 from tests.flow.stage import ident, rule
 
 GROUP, SUPER = -555, -1009876543210
@@ -61,7 +63,9 @@ def session(handle: str, *places: Place) -> Declared:
 
 
 @asynccontextmanager
-async def bridge(api: BotApi, clock: LateClock, store: Store, *sessions: Declared) -> AsyncIterator[Exchange]:
+async def bridge(
+    api: BotApi, clock: LateClock, store: Store, *sessions: Declared, runtime: FakeRuntime | None = None
+) -> AsyncIterator[Exchange]:
     """One life of a bridge. Give the same store again to act a restart."""
     moves = await store.moves()
     chat: TelegramChat = chat_for(api, clock, chats=frozenset({FORUM, GROUP}), moves=moves)
@@ -72,7 +76,7 @@ async def bridge(api: BotApi, clock: LateClock, store: Store, *sessions: Declare
         store=store,
         store_name="memory",
         policy=Rules([rule("*", "*")]),
-        runtime=FakeRuntime(),
+        runtime=runtime or FakeRuntime(),
         chats={chat.scheme: chat},
         clock=clock,
         randomness=random.Random(len(api.requests)),
@@ -129,6 +133,30 @@ async def test_a_deleted_topic_is_made_again_with_its_name_and_holds_over_a_rest
         assert [move.why for move in await store.moves()] == [Why.RECREATED]
     assert len(api.calls("createForumTopic")) == 1
     assert texts(api, FORUM, None) == []
+
+
+async def test_what_waits_as_a_topic_is_made_anew_reaches_its_session_before_what_is_said_in_that(
+    api: BotApi, clock: LateClock, store: Store
+) -> None:
+    read, all_read = [], asyncio.Event()
+
+    async def reading(agent: FakeAgent, prompt: Prompt) -> str:
+        read.append(prompt.words or "")
+        if "later" in read[-1]:
+            all_read.set()
+        return "read"
+
+    runtime = FakeRuntime(of_agents={"fake": reading})
+    async with bridge(api, clock, store, session("desk", DESK_PLACE), runtime=runtime) as on:
+        api.say("x" * NEAR_UNITS, user=USER, chat=FORUM, thread=DESK)  # it may go on, and is waited for
+        await api.until(lambda: not api.updates.pending)
+        api.delete_topic(FORUM, DESK)
+        await show(on, DESK_PLACE, "final one")
+        made = (await seen(api, "final one")).thread
+        api.say("later", user=USER, chat=FORUM, thread=made)
+        async with asyncio.timeout(5):
+            await all_read.wait()
+    assert "".join(read).startswith("x")
 
 
 async def test_one_that_is_deleted_again_is_reported_and_not_made_for_ever(
