@@ -8,7 +8,7 @@ import asyncio
 import itertools
 import json
 import logging
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,6 +20,7 @@ from adapters.telegram.health import Health
 from adapters.telegram.incoming import Reader, Said, Tapped
 from adapters.telegram.joining import joined, typed
 from adapters.telegram.lanes import Lanes
+from adapters.telegram.making import Made
 from adapters.telegram.place import SCHEME, Spot, chats_of
 from adapters.telegram.sender import Sender
 from bridge.backoff import FullJitter
@@ -34,7 +35,7 @@ _OUTRANKED = "a stop came before it was handled"
 _HEARING_S = 0.5
 """How long a stop waits for what is just being heard, to come after it. It may be heard in vain: a store that is away
 takes neither."""
-_Read = Batch | Tapped | Happening | Exception | None
+_Read = Batch | Tapped | Happening | Made | Exception | None
 
 
 class Handling:
@@ -53,10 +54,12 @@ class Handling:
         tasks: asyncio.TaskGroup,
         *,
         migrate: Callable[[int, int], None],
+        made: Callable[[Made], Awaitable[None]],
         takes_files: Collection[str] = (),
     ) -> None:
-        """`migrate` is told of a chat that has become another one, before anything of that is read. `takes_files` are
-        the commands that do."""
+        """`migrate` is told of a chat that has become another one, before anything of that is read. `made` is told of
+        topics that the bot has made. `takes_files` are the commands that do."""
+        self._made = made
         self._takes_files = takes_files
         self._migrate = migrate
         self._fetching = fetching
@@ -112,7 +115,7 @@ class Handling:
         if number in self._open:
             return
         self._open.add(number)
-        read: Said | Tapped | Happening | Exception | None
+        read: Said | Tapped | Happening | Made | Exception | None
         try:
             read = self._reader.read(raw)
         except Exception as unreadable:  # noqa: BLE001 - one bad update must not hold up the others
@@ -197,6 +200,8 @@ class Handling:
                     await self._press(read)
                 case Renamed() | Reopened() | Admitted() | Migrated():
                     await self._intake.happened(read)
+                case Made():
+                    await self._made(read)
                 case Exception():
                     raise read
         except Refused as refused:

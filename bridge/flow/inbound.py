@@ -149,6 +149,10 @@ class Inbound:
         session = await self._ledger.store.session(binding.session) if binding and binding.session else None
         return session is not None and session.closed_at is None
 
+    async def known(self, place: Place) -> bool:
+        binding = await self._ledger.store.binding(self._ledger.led(place))
+        return binding is not None and (binding.session is not None or binding.gone_at is not None)
+
     async def _decided(self, heard: Heard) -> bool:
         key = f"reply:{heard.key}"
         if heard.reply_to is None or await self._ledger.store.post(key) is not None:

@@ -108,7 +108,7 @@ async def test_whether_a_topic_was_made_may_not_be_known_and_it_is_not_made_agai
     chat = chat_for(api, clock, patience=IMPATIENT)
     async with running(chat, intake):
         await api.until(lambda: api.updates.polling)
-        api.fail("createForumTopic", Fault.SILENT_AFTER)
+        api.fail("createForumTopic", Fault.CUT_BEFORE)
         with pytest.raises(NotDelivered, match="not known") as refused:
             await chat.open_topic(DESK_PLACE, "Taxes")
         assert refused.value.retry_at is None

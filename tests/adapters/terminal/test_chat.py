@@ -59,6 +59,9 @@ class Intake:
     async def bound(self, place: Place) -> bool:
         return True
 
+    async def known(self, place: Place) -> bool:
+        return True
+
     async def edit(self, heard: Heard) -> None:
         pass
 
