@@ -203,9 +203,10 @@ async def expire(work: Work, message: Message) -> None:
 
 
 async def _chosen(work: Work, message: Message, with_earlier: bool) -> list[Message]:
-    if not with_earlier:
-        return [message]
-    return [one for one in await of_pair(work, message) if one.id <= message.id]
+    """The message itself is always among them: where somebody has decided about it since it was read, the change that
+    is made of it conflicts with that, and is none."""
+    earlier = [one for one in await of_pair(work, message) if one.id < message.id] if with_earlier else []
+    return [*earlier, message]
 
 
 async def _grants(work: Work, by: Caller, chosen: list[Message], scope: Scope) -> list[Grant]:

@@ -221,9 +221,11 @@ def _with(cradle: socket.socket) -> type:
 
 
 def _main(requests: int) -> None:
+    gc.disable()
     for name in _SLOW_TO_LOAD:
         importlib.import_module(name)
     gc.freeze()
+    gc.enable()
     _Server(socket.socket(fileno=requests)).serve()
 
 

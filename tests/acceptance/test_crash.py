@@ -120,7 +120,6 @@ async def test_no_update_of_telegram_is_lost_or_handled_twice_over_a_death(home:
     api.forum(CHAT, topics={FRONT: "Front Desk"})
     home.telegram(api, chats=[CHAT])
     home.worker("front-desk", places=[f"telegram:{CHAT}/{FRONT}"])
-    home.paced = True  # what was spent before the death counts after it
     await home.up()
     for number in range(3):
         api.say(f"before {number}", chat=CHAT, thread=FRONT, user=111)

@@ -21,6 +21,7 @@ async def home(tmp_path: Path, forks: Forks) -> AsyncIterator[Home]:
     home = Home(tmp_path, forks)
     home.rule("default/front-desk", "default/career")
     home.rule("default/shell", "kind:gateway")
+    home.limits(stop_grace_s=0.1)
     await home.up()
     try:
         yield home
@@ -126,7 +127,6 @@ async def test_a_gateway_that_goes_away_before_it_has_begun_leaves_the_work_queu
 
 @pytest.mark.parametrize("ends", ["down", "kill"])
 async def test_a_bridge_that_is_replaced_in_the_middle_loses_nothing_and_repeats_nothing(home: Home, ends: str) -> None:
-    home.limits(stop_grace_s=0.1)
     token = await paired(home)
     async with gateway(home, token=token) as one:
         go_on = asyncio.Event()

@@ -1,6 +1,7 @@
 """A message that a rule asks about is held until an operator decides, once, from whichever surface (DESIGN §4)."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
@@ -10,7 +11,7 @@ from bridge.decision import Effect, Verdict
 from bridge.errors import Code, Refused
 from bridge.grant import Scope
 from bridge.limits import Limits
-from bridge.message import Intent, Outcome, State
+from bridge.message import Intent, Message, Outcome, State
 from bridge.ports.chat import Person, Pressed
 from bridge.ports.runtime import Prompt
 from bridge.request import Answer
@@ -316,6 +317,41 @@ async def test_where_there_is_a_chat_a_shell_asks_the_operator_there() -> None:
         late = await on.exchange.oversight.approve(await person(on), receipt.message_id, Scope.PAIR)
         assert (late.said, late.waits_for) == ("This has been approved already, by Olga.", ())
         assert [act for act, _ in await acts(on)] == [ActKind.PROPOSED, ActKind.APPROVED]
+
+
+class Meanwhile(MemoryStore):
+    """Something happens between the first and the second look at what is held."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looks: Iterator[Callable[[], Awaitable[object]] | None] = iter(())
+
+    async def held(self) -> list[Message]:
+        if (happens := next(self.looks, None)) is not None:
+            await happens()
+        return await super().held()
+
+
+@pytest.mark.parametrize("label", ["Deny", "Approve once", "Always for this pair"])
+@pytest.mark.parametrize("approved", [True, False])
+async def test_who_comes_second_in_the_same_instant_is_told_what_was_decided(label: str, approved: bool) -> None:
+    store = Meanwhile()
+    async with stage(CAREER, rules=ASKS, confirm_in_chat=False, store=store) as on:
+        receipt = await on.send("career", "please", wake=False)
+        await on.chat.seen(PLACE, "needs your approval")
+        oversight, by = on.exchange.oversight, await person(on)
+
+        async def decides() -> None:
+            if approved:
+                await oversight.approve(by, receipt.message_id, Scope.ONCE)
+            else:
+                await oversight.deny(by, receipt.message_id)
+
+        store.looks = iter((None, decides))
+        said = await on.press("career", label)
+        assert said == f"This has been {'approved already,' if approved else 'decided already: denied'} by shell."
+        assert (await on.message(receipt.message_id)).state is (State.QUEUED if approved else State.SETTLED)
+        assert [act for act, _ in await acts(on)] == [ActKind.APPROVED if approved else ActKind.DENIED]
 
 
 async def test_what_was_never_held_cannot_be_decided_about() -> None:

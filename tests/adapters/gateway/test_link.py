@@ -45,13 +45,15 @@ class Wire:
                     return frame
         raise AssertionError(f"the link ended before {kinds}")
 
-    async def ended(self) -> list[Json]:
-        """What had still come, once the link has ended."""
+    async def ended(self, *, stays: bool = False) -> list[Json]:
+        """What had still come, once the link has ended. It is closed then, where it does not stay open."""
         async with asyncio.timeout(20):
             came = []
             with suppress(OSError):
                 while line := await self._reader.readline():
                     came.append(json.loads(line))
+            if not stays:
+                self.writer.close()
             await self.serving
         return came
 
@@ -189,6 +191,13 @@ async def test_a_gateway_that_cannot_be_linked_says_why_and_the_status_tells(
     await wire.ended()
     view = await on.view()
     assert (view.linked, view.trouble) == (False, trouble)
+
+
+async def test_a_gateway_that_is_turned_away_and_stays_is_left(on: Links) -> None:
+    wire = await on.connect()
+    wire.say("hello", **(HELLO | {"protocol": 2}))
+    (refused,) = await wire.ended(stays=True)
+    assert refused["type"] == "refused"
 
 
 async def test_what_a_gateway_advises_is_in_the_status_while_it_is_linked(on: Links) -> None:

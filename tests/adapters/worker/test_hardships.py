@@ -149,7 +149,7 @@ async def test_a_turn_of_which_nothing_could_be_recorded_leaves_the_worker_to_th
     async def kill() -> None:
         stage.over.set()
 
-    agent = RemoteAgent(link, ready, kill=kill, recorder=house.runtime(), end_s=5, name=lambda: "turn-0")
+    agent = RemoteAgent(link, ready, kill=kill, recorder=house.runtime(), end_s=0.5, name=lambda: "turn-0")
     for turn in ("turn-1", "turn-2"):
         stage.actor.steps.put_nowait(Result("done", "end_turn"))
         result = await agent.prompt(Prompt(words="do it", execution=Execution(TurnId(turn), 1)), Ear())
