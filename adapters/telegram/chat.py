@@ -10,6 +10,7 @@ from adapters.telegram.budget import Budget, Rates
 from adapters.telegram.composing import composed
 from adapters.telegram.config import Patience, TelegramConfig
 from adapters.telegram.health import Health
+from adapters.telegram.making import Making
 from adapters.telegram.place import SCHEME, Spot, chats_of, link, spot, topic_link, user_of
 from adapters.telegram.sole import Claim, PolledElsewhere
 from adapters.telegram.spending import Spending
@@ -169,7 +170,7 @@ class TelegramChat:
         """
         with ExitStack() as right:
             await self._claimed(right)
-            self._connection = connection = await self._connected(await self._spending(intake))
+            self._connection = connection = await self._connected(*await self._remembered(intake))
             try:
                 await connection.poll(intake, self._health, commands or {})
             finally:
@@ -186,29 +187,31 @@ class TelegramChat:
                 return
             await self._clock.sleep(self._patience.hopeless_s)
 
-    async def _spending(self, intake: Intake) -> Spending:
-        """Nothing is sent before it is known what was sent lately."""
+    async def _remembered(self, intake: Intake) -> tuple[Spending, Making]:
+        """Nothing is sent before it is known what was sent lately, and what was being made."""
         patience = self._patience
         on_its_way_s = patience.connect_s + patience.answer_s
         spending = Spending(Budget(self._rates), intake, self._clock, on_its_way_s=on_its_way_s)
+        making = Making(intake, self._clock)
         while True:
             try:
                 await spending.restore()
+                await making.restore()
             except Refused as refused:
                 self._health.fails(f"what was sent lately cannot be read: {refused.reason}")
             else:
-                return spending
+                return spending, making
             await self._clock.sleep(patience.backoff_s)
 
-    async def _connected(self, spending: Spending) -> "Connection":
+    async def _connected(self, spending: Spending, making: Making) -> "Connection":
         while True:
             try:
-                return await asyncio.to_thread(self._connect, spending)
+                return await asyncio.to_thread(self._connect, spending, making)
             except Exception as error:  # noqa: BLE001 - certificates and proxies may be anything: the rest goes on
                 self._health.fails(f"Telegram cannot be reached from here: {error}")
             await self._clock.sleep(self._patience.hopeless_s)
 
-    def _connect(self, spending: Spending) -> "Connection":
+    def _connect(self, spending: Spending, making: Making) -> "Connection":
         from adapters.telegram.connection import Connection  # noqa: PLC0415 - slow to load, so not before run
 
         composed("*loaded*", rich=True)  # what renders Markdown too is loaded here, in a thread, if it is not by now
@@ -217,6 +220,7 @@ class TelegramChat:
             self._clock,
             self._randomness,
             spending,
+            making,
             self._patience,
             self._files,
             migrate=self._migrate,

@@ -12,6 +12,7 @@ from adapters.telegram.handling import Handling
 from adapters.telegram.health import Health
 from adapters.telegram.incoming import Reader
 from adapters.telegram.limiter import ChatLimiter
+from adapters.telegram.making import Making
 from adapters.telegram.marks import Marks
 from adapters.telegram.menus import Menus
 from adapters.telegram.poller import Poller, Source
@@ -35,6 +36,7 @@ class Connection:
         clock: Clock,
         randomness: Randomness,
         spending: Spending,
+        making: Making,
         patience: Patience,
         files: Files | None,
         *,
@@ -50,7 +52,8 @@ class Connection:
         failures = Failures(clock, randomness, patience)
         self.sender = Sender(self._bot, failures)
         self.marks = Marks(self._bot, failures)
-        self.topics = Topics(self._bot, self.sender, clock)
+        self._making = making
+        self.topics = Topics(self._bot, self.sender, making, clock)
         self._fetching = Fetching(self._bot, config.token, files, clock, randomness)
         self.glimpses = Glimpses(self._bot)
         self._menus: Menus | None = None
@@ -77,6 +80,7 @@ class Connection:
                 health,
                 tasks,
                 migrate=self._migrate,
+                made=self._making.told,
                 takes_files=[name for name, line in commands.items() if line.files],
             )
 

@@ -8,8 +8,7 @@ import asyncio
 import itertools
 import json
 import logging
-from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,6 +20,7 @@ from adapters.telegram.health import Health
 from adapters.telegram.incoming import Reader, Said, Tapped
 from adapters.telegram.joining import joined, typed
 from adapters.telegram.lanes import Lanes
+from adapters.telegram.making import Made
 from adapters.telegram.place import SCHEME, Spot, chats_of
 from adapters.telegram.sender import Sender
 from bridge.backoff import FullJitter
@@ -35,7 +35,7 @@ _OUTRANKED = "a stop came before it was handled"
 _HEARING_S = 0.5
 """How long a stop waits for what is just being heard, to come after it. It may be heard in vain: a store that is away
 takes neither."""
-_Read = Batch | Tapped | Happening | Exception | None
+_Read = Batch | Tapped | Happening | Made | Exception | None
 
 
 class Handling:
@@ -54,10 +54,12 @@ class Handling:
         tasks: asyncio.TaskGroup,
         *,
         migrate: Callable[[int, int], None],
+        made: Callable[[Made], Awaitable[None]],
         takes_files: Collection[str] = (),
     ) -> None:
-        """`migrate` is told of a chat that has become another one, before anything of that is read. `takes_files` are
-        the commands that do."""
+        """`migrate` is told of a chat that has become another one, before anything of that is read. `made` is told of
+        topics that the bot has made. `takes_files` are the commands that do."""
+        self._made = made
         self._takes_files = takes_files
         self._migrate = migrate
         self._fetching = fetching
@@ -69,10 +71,10 @@ class Handling:
         self._clock = clock
         self._pauses = pauses
         self._health = health
-        self._lanes = Lanes(tasks)
+        self._lanes = Lanes(tasks, self._names)
         self._open: set[int] = set()
         self._stuck: set[int] = set()
-        self._waiting: defaultdict[Place, set[Batch]] = defaultdict(set)
+        self._waiting: dict[Batch, Hashable] = {}
         self._outranked: set[Batch] = set()
         self._hearing: dict[Batch, asyncio.Future[None]] = {}
 
@@ -113,7 +115,7 @@ class Handling:
         if number in self._open:
             return
         self._open.add(number)
-        read: Said | Tapped | Happening | Exception | None
+        read: Said | Tapped | Happening | Made | Exception | None
         try:
             read = self._reader.read(raw)
         except Exception as unreadable:  # noqa: BLE001 - one bad update must not hold up the others
@@ -130,13 +132,17 @@ class Handling:
         place, overtakes = said.heard.place, await self._overtaken_by(said)
         if overtakes is Overtakes.NOTHING:
             if not (said.commands or said.edited):
-                self._waiting[place].add(batch)
+                self._waiting[batch] = self._lanes.of(place)
             self._lanes.add(place, partial(self._handle, batch.numbers, batch))
             return
         stops = overtakes is Overtakes.STOP
-        outranks = frozenset(self._waiting.get(place, ())) if stops else frozenset()
+        mine = self._lanes.of(place)
+        outranks = frozenset(one for one, lane in self._waiting.items() if lane == mine) if stops else frozenset()
         self._outranked |= outranks
         self._lanes.overtake(place, partial(self._handle, batch.numbers, batch, outranks), waited_for=stops)
+
+    def _names(self, lane: Hashable) -> Iterable[Hashable]:
+        return self._intake.names(Place(lane)) if isinstance(lane, str) else ()
 
     async def _overtaken_by(self, said: Said) -> Overtakes:
         if said.edited or said.media:
@@ -175,19 +181,11 @@ class Handling:
         self._open.difference_update(numbers)
         if isinstance(read, Batch):
             self._outranked.discard(read)
-            self._over(read)
+            self._waiting.pop(read, None)
 
     async def _drop(self, batch: Batch) -> None:
         await self._intake.outrank(batch.parts[0].heard)
         await self._done(batch.numbers, _OUTRANKED)
-
-    def _over(self, batch: Batch) -> None:
-        place = batch.parts[0].heard.place
-        waiting = self._waiting.get(place)
-        if waiting is not None:
-            waiting.discard(batch)
-            if not waiting:
-                del self._waiting[place]
 
     async def _done(self, numbers: Sequence[int], error: str | None) -> None:
         await asyncio.gather(*(self._intake.done(SCHEME, number, error) for number in numbers))
@@ -202,6 +200,8 @@ class Handling:
                     await self._press(read)
                 case Renamed() | Reopened() | Admitted() | Migrated():
                     await self._intake.happened(read)
+                case Made():
+                    await self._made(read)
                 case Exception():
                     raise read
         except Refused as refused:

@@ -10,6 +10,7 @@ from telegram.constants import ChatType
 
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.happenings import admitted, happening
+from adapters.telegram.making import Made
 from adapters.telegram.media import Media, key_of, media_of, worded
 from adapters.telegram.others import answered, of_others, passed_on, quoted
 from adapters.telegram.place import Spot, is_numbered_by_all, person_id, receipt
@@ -61,13 +62,15 @@ class Reader:
     username: str
     bot: int
 
-    def read(self, raw: str) -> Said | Tapped | Happening | None:
+    def read(self, raw: str) -> Said | Tapped | Happening | Made | None:
         """None for what means nothing here: strangers, other bots, most service messages. Raises whatever an update
         makes the parser raise that does not have Telegram's form."""
         update = Update.de_json(json.loads(raw), None)
         if update.callback_query is not None:
             return self._tapped(update.callback_query)
         if update.message is not None:
+            if (made := self._made(update.message)) is not None:
+                return made
             person = self._person(update.message.from_user, update.message.chat)
             return happening(update.message, self.config(), person, self.username) or self._said(update.message)
         if update.edited_message is not None:
@@ -75,6 +78,12 @@ class Reader:
         if update.my_chat_member is not None:
             return admitted(update.my_chat_member, self.config())
         return None
+
+    def _made(self, message: Message) -> Made | None:
+        topic, by = message.forum_topic_created, message.from_user
+        if topic is None or by is None or by.id != self.bot:
+            return None
+        return Made(Spot(message.chat.id, message.message_thread_id), topic.name)
 
     def _said(self, message: Message, *, edited: bool = False) -> Said | None:
         if message.sender_chat is not None:  # an anonymous administrator or a channel: nobody who can be known

@@ -8,6 +8,7 @@ from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, Re
 
 from adapters.telegram.limiter import seconds_of
 from adapters.telegram.lost import TopicClosed, is_gone
+from adapters.telegram.making import Making, Unclear
 from adapters.telegram.place import Spot
 from adapters.telegram.sender import Sender
 from adapters.telegram.wire import Bot, never_left
@@ -32,9 +33,10 @@ _MANAGE, _DELETE = "manage topics", "delete messages"
 
 
 class Topics:
-    def __init__(self, bot: Bot, sender: Sender, clock: Clock) -> None:
+    def __init__(self, bot: Bot, sender: Sender, making: Making, clock: Clock) -> None:
         self._bot = bot
         self._sender = sender
+        self._making = making
         self._clock = clock
         self._gone: dict[Spot, int] = {}
 
@@ -86,10 +88,14 @@ class Topics:
 
     async def open(self, chat: int, name: str) -> Spot:
         """Raises `NotDelivered`; without `retry_at` also where it is not known whether Telegram has made one."""
-        made = await self._ask(
-            lambda: self._bot.create_forum_topic(chat, _named(name), rate_limit_args=Urgency.REPLY), once=True
-        )
-        return Spot(chat, made.message_thread_id)
+        called = _named(name)
+
+        async def create() -> int:
+            request = self._bot.create_forum_topic
+            made = await self._ask(lambda: request(chat, called, rate_limit_args=Urgency.REPLY), once=True)
+            return made.message_thread_id
+
+        return await self._making.make(chat, called, create)
 
     async def rename(self, spot: Spot, name: str) -> None:
         thread = _thread(spot)
@@ -108,6 +114,7 @@ class Topics:
     async def delete(self, spot: Spot) -> None:
         thread = _thread(spot)
         await self._do(lambda: self._bot.delete_forum_topic(spot.chat, thread, rate_limit_args=Urgency.REPLY), _DELETE)
+        await self._making.forget(spot)
 
     async def _switched_off(self, spot: Spot) -> bool:
         """Whether the topic may be there still, though no topic of its chat can be reached now."""
@@ -154,7 +161,7 @@ class Topics:
             case BadRequest() | Forbidden():
                 return NotDelivered(f"Telegram refuses it: {error.message}")
             case NetworkError() if once and not never_left(error):
-                return NotDelivered(f"it is not known whether Telegram has done it: {error.message}")
+                return Unclear(f"it is not known whether Telegram has done it: {error.message}")
             case _:
                 return NotDelivered(f"Telegram cannot be reached: {error.message}", retry_at=now + _SOON_S)
 

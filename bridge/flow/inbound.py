@@ -140,10 +140,18 @@ class Inbound:
         if await self.bound(heard.place):
             await self._ledger.do(lambda work: mark(work, heard, Mark.REFUSED))
 
+    def names(self, place: Place) -> Sequence[Place]:
+        now = self._ledger.led(place)
+        return [now, *(old for old, new in self._ledger.moves.items() if new == now)]
+
     async def bound(self, place: Place) -> bool:
         binding = await self._ledger.store.binding(self._ledger.led(place))
         session = await self._ledger.store.session(binding.session) if binding and binding.session else None
         return session is not None and session.closed_at is None
+
+    async def known(self, place: Place) -> bool:
+        binding = await self._ledger.store.binding(self._ledger.led(place))
+        return binding is not None and (binding.session is not None or binding.gone_at is not None)
 
     async def _decided(self, heard: Heard) -> bool:
         key = f"reply:{heard.key}"

@@ -1,7 +1,7 @@
 """Topics for sessions: made with a new one, or for one that there is.
 
-Nothing but the chat itself knows that a topic was made before the store does. A bridge that dies in between leaves an
-empty topic behind, and makes another when it hears the same again.
+Nothing but the chat itself knows that a topic was made before the store does. A bridge that dies in between hears the
+same again, and asks for a topic once more: the chat gives it that one.
 """
 
 import logging

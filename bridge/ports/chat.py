@@ -211,7 +211,8 @@ class Chat(Protocol):
         ...
 
     async def open_topic(self, near: Place, name: str) -> Place:
-        """Makes a topic in the chat of the place `near`."""
+        """Makes a topic in the chat of the place `near`. One of that name that was made, and that has never come to be
+        known, is taken instead: a bridge that dies meanwhile makes no second one as it tries again."""
         ...
 
     async def rename_topic(self, place: Place, name: str) -> None: ...
@@ -284,8 +285,16 @@ class Intake(Protocol):
         """Shows that it is not acted on, since a stop came before it was."""
         ...
 
+    def names(self, place: Place) -> Sequence[Place]:
+        """All that the place was before it has moved, and what it is now: what was said there is one line of words."""
+        ...
+
     async def bound(self, place: Place) -> bool:
         """Whether a session hears what is said there: of what is said elsewhere nothing is to be fetched."""
+        ...
+
+    async def known(self, place: Place) -> bool:
+        """Whether a session has, or had, that place."""
         ...
 
     async def edit(self, heard: Heard) -> None:

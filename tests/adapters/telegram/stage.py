@@ -69,6 +69,22 @@ class FlyingClock:
             await self._paused.wait_for(lambda: len(self.pauses) >= times)
 
 
+class LateClock:
+    """The time of the world, and what it was set ahead by."""
+
+    def __init__(self) -> None:
+        self._ahead = 1_800_000_000.0
+
+    def now(self) -> float:
+        return self._ahead + asyncio.get_running_loop().time()
+
+    def fly(self, seconds: float) -> None:
+        self._ahead += seconds
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
 class Patient(FlyingClock):
     """A pause that is as long as the one between parts lasts until it is over by `pass_by`."""
 
@@ -113,6 +129,8 @@ class RememberingIntake:
         self.outranked: list[Heard] = []
         self.held_up: list[Heard] = []
         self.unbound: set[Place] = set()
+        self.bound_to: set[Place] = set()
+        self.moved: list[list[Place]] = []
         self.pressed: list[Pressed] = []
         self.happenings: list[Happening] = []
         self.places: dict[str, Place] = {}
@@ -161,8 +179,15 @@ class RememberingIntake:
         if heard not in self.outranked:
             self.outranked.append(heard)
 
+    def names(self, place: Place) -> Sequence[Place]:
+        return next((names for names in self.moved if place in names), [place])
+
     async def bound(self, place: Place) -> bool:
         return place not in self.unbound
+
+    async def known(self, place: Place) -> bool:
+        self._store()
+        return place in self.bound_to
 
     async def edit(self, heard: Heard) -> None:
         self._store()

@@ -9,11 +9,13 @@ import pytest
 
 from adapters.memory.store import MemoryStore
 from adapters.telegram.chat import TelegramChat
+from adapters.telegram.joining import NEAR_UNITS
 from bridge.flow import showing
 from bridge.flow.exchange import Exchange
 from bridge.ids import Place
 from bridge.limits import Limits
 from bridge.move import Why
+from bridge.ports.runtime import Prompt
 from bridge.ports.store import Store
 from bridge.post import PostKind
 from bridge.session import Declared, Kind
@@ -24,31 +26,17 @@ from tests.adapters.telegram.stage import (
     FORUM,
     OPERATOR,
     USER,
+    LateClock,
     chat_for,
 )
 from tests.fakes.bot_api import BotApi
+from tests.fakes.bot_api.server import Fault
 from tests.fakes.bot_api.world import Sent
-from tests.fakes.runtime import FakeRuntime
+from tests.fakes.runtime import FakeAgent, FakeRuntime
 from tests.flow.stage import ident, rule
 
 GROUP, SUPER = -555, -1009876543210
 GROUP_PLACE, SUPER_PLACE = Place(f"telegram:{GROUP}"), Place(f"telegram:{SUPER}")
-
-
-class LateClock:
-    """The time of the world, and what it was set ahead by."""
-
-    def __init__(self) -> None:
-        self._ahead = 1_800_000_000.0
-
-    def now(self) -> float:
-        return self._ahead + asyncio.get_running_loop().time()
-
-    def fly(self, seconds: float) -> None:
-        self._ahead += seconds
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
 
 
 @pytest.fixture
@@ -61,7 +49,9 @@ def session(handle: str, *places: Place) -> Declared:
 
 
 @asynccontextmanager
-async def bridge(api: BotApi, clock: LateClock, store: Store, *sessions: Declared) -> AsyncIterator[Exchange]:
+async def bridge(
+    api: BotApi, clock: LateClock, store: Store, *sessions: Declared, runtime: FakeRuntime | None = None
+) -> AsyncIterator[Exchange]:
     """One life of a bridge. Give the same store again to act a restart."""
     moves = await store.moves()
     chat: TelegramChat = chat_for(api, clock, chats=frozenset({FORUM, GROUP}), moves=moves)
@@ -72,7 +62,7 @@ async def bridge(api: BotApi, clock: LateClock, store: Store, *sessions: Declare
         store=store,
         store_name="memory",
         policy=Rules([rule("*", "*")]),
-        runtime=FakeRuntime(),
+        runtime=runtime or FakeRuntime(),
         chats={chat.scheme: chat},
         clock=clock,
         randomness=random.Random(len(api.requests)),
@@ -93,6 +83,10 @@ async def bridge(api: BotApi, clock: LateClock, store: Store, *sessions: Declare
 async def show(on: Exchange, place: Place, *texts: str) -> None:
     for text in texts:
         await on.inbound._ledger.do(lambda work, text=text: showing.show(work, text, place, PostKind.FINAL, text))  # type: ignore[misc]
+
+
+def made_by_bot(api: BotApi) -> list[str]:
+    return [topic.name for topic in api.room(FORUM).topics.values() if topic.by_bot]
 
 
 def texts(api: BotApi, chat: int, thread: int | None) -> list[str]:
@@ -129,6 +123,60 @@ async def test_a_deleted_topic_is_made_again_with_its_name_and_holds_over_a_rest
         assert [move.why for move in await store.moves()] == [Why.RECREATED]
     assert len(api.calls("createForumTopic")) == 1
     assert texts(api, FORUM, None) == []
+
+
+async def test_what_waits_as_a_topic_is_made_anew_reaches_its_session_before_what_is_said_in_that(
+    api: BotApi, clock: LateClock, store: Store
+) -> None:
+    read, all_read = [], asyncio.Event()
+
+    async def reading(agent: FakeAgent, prompt: Prompt) -> str:
+        read.append(prompt.words or "")
+        if "later" in read[-1]:
+            all_read.set()
+        return "read"
+
+    runtime = FakeRuntime(of_agents={"fake": reading})
+    async with bridge(api, clock, store, session("desk", DESK_PLACE), runtime=runtime) as on:
+        api.say("x" * NEAR_UNITS, user=USER, chat=FORUM, thread=DESK)  # it may go on, and is waited for
+        await api.until(lambda: not api.updates.pending)
+        api.delete_topic(FORUM, DESK)
+        await show(on, DESK_PLACE, "final one")
+        made = (await seen(api, "final one")).thread
+        api.say("later", user=USER, chat=FORUM, thread=made)
+        async with asyncio.timeout(5):
+            await all_read.wait()
+    assert "".join(read).startswith("x")
+
+
+async def test_a_bridge_that_dies_as_it_makes_a_topic_anew_makes_no_second_one(
+    api: BotApi, clock: LateClock, store: Store
+) -> None:
+    desk = session("desk", DESK_PLACE)
+    async with bridge(api, clock, store, desk) as on:
+        api.delete_topic(FORUM, DESK)
+        api.fail("createForumTopic", Fault.SLOW_AFTER)
+        await show(on, DESK_PLACE, "final one")
+        await api.until(lambda: bool(made_by_bot(api)))
+    async with bridge(api, clock, store, desk):
+        await seen(api, "final one")
+    assert made_by_bot(api) == ["Desk"]
+
+
+async def test_a_bridge_that_dies_as_a_topic_is_asked_for_makes_no_second_one(
+    api: BotApi, clock: LateClock, store: Store
+) -> None:
+    desk = session("desk", DESK_PLACE)
+    async with bridge(api, clock, store, desk):
+        api.fail("createForumTopic", Fault.SLOW_AFTER)
+        api.say("/new Tax papers", user=OPERATOR, chat=FORUM, thread=DESK)
+        await api.until(lambda: bool(made_by_bot(api)))
+    assert await store.session(ident("tax-papers")) is None
+    async with bridge(api, clock, store, desk):
+        begun = await seen(api, "run by fake")
+        await seen(api, "Made: Tax papers")
+    assert made_by_bot(api) == ["Tax papers"]
+    assert [one.place for one in await store.places(ident("tax-papers"))] == [Place(f"telegram:{FORUM}/{begun.thread}")]
 
 
 async def test_one_that_is_deleted_again_is_reported_and_not_made_for_ever(
@@ -287,7 +335,7 @@ async def test_delete_takes_the_topic_away_for_good(api: BotApi, clock: LateCloc
         await api.until(lambda: api._world.rooms[FORUM].topics[thread].deleted)
         api.say("/status", user=OPERATOR, chat=FORUM, thread=DESK)
         await seen(api, "Desk (default/desk)")
-    assert [topic.name for topic in api._world.rooms[FORUM].topics.values() if topic.by_bot] == ["Tax papers"]
+    assert made_by_bot(api) == ["Tax papers"]
     assert await store.places(ident("tax-papers")) == []
 
 

@@ -108,7 +108,7 @@ async def test_whether_a_topic_was_made_may_not_be_known_and_it_is_not_made_agai
     chat = chat_for(api, clock, patience=IMPATIENT)
     async with running(chat, intake):
         await api.until(lambda: api.updates.polling)
-        api.fail("createForumTopic", Fault.SILENT_AFTER)
+        api.fail("createForumTopic", Fault.CUT_BEFORE)
         with pytest.raises(NotDelivered, match="not known") as refused:
             await chat.open_topic(DESK_PLACE, "Taxes")
         assert refused.value.retry_at is None
@@ -293,6 +293,78 @@ async def test_what_was_said_before_a_migration_is_not_overtaken_by_what_is_said
         assert Migrated(GROUP_PLACE, SUPER_PLACE) not in intake.happenings
         intake.slow[GROUP_PLACE].set()
         await intake.hears("meanwhile", "before", "after")
+
+
+async def test_a_stop_in_the_new_chat_outranks_what_waits_in_the_old_one(
+    api: BotApi, chat: TelegramChat, intake: RememberingIntake
+) -> None:
+    api.group(GROUP)
+    intake.slow[GROUP_PLACE] = asyncio.Event()
+    async with running(chat, intake):
+        for text in ("one", "two"):
+            api.say(text, user=USER, chat=GROUP)
+        await intake.until(lambda: len(intake.held_up) == 1)
+        api.migrate(GROUP, SUPER, user=USER)
+        api.say("/stop", user=OPERATOR, chat=SUPER)
+        await intake.hears("/stop")
+        intake.slow[GROUP_PLACE].set()
+        await intake.hears("/stop", "one")
+        await intake.until(lambda: len(intake.finished) == len(intake.kept))
+    assert [heard.text for heard in intake.outranked] == ["two"]
+
+
+ANEW = Place(f"telegram:{FORUM}/{CAREER}")
+"""A topic that goes on in the stead of another one."""
+
+
+async def test_what_was_said_in_a_topic_is_not_overtaken_by_what_is_said_in_the_one_in_its_stead(
+    api: BotApi, chat: TelegramChat, intake: RememberingIntake
+) -> None:
+    intake.slow[DESK_PLACE] = asyncio.Event()
+    async with running(chat, intake):
+        for text in ("one", "two"):
+            api.say(text, user=USER, chat=FORUM, thread=DESK)
+        await intake.until(lambda: len(intake.held_up) == 1)
+        intake.moved = [[ANEW, DESK_PLACE]]
+        api.say("three", user=USER, chat=FORUM, thread=CAREER)
+        api.say("meanwhile", user=USER)
+        await intake.hears("meanwhile")
+        intake.slow[DESK_PLACE].set()
+        await intake.hears("meanwhile", "one", "two", "three")
+        api.say("four", user=USER, chat=FORUM, thread=CAREER)
+        await intake.hears("meanwhile", "one", "two", "three", "four")
+
+
+async def test_that_order_holds_over_a_restart(api: BotApi, chat: TelegramChat, intake: RememberingIntake) -> None:
+    for text, thread in (("one", DESK), ("two", DESK), ("three", CAREER)):
+        api.say(text, user=USER, chat=FORUM, thread=thread)
+    intake.slow[DESK_PLACE] = intake.slow[ANEW] = asyncio.Event()
+    async with running(chat, intake):
+        await intake.until(lambda: len(intake.kept) == 3)
+    intake.moved = [[ANEW, DESK_PLACE]]
+    del intake.slow[ANEW]
+    intake.held_up.clear()
+    async with running(chat, intake):
+        await intake.until(lambda: len(intake.held_up) == 1)
+        intake.slow[DESK_PLACE].set()
+        await intake.hears("one", "two", "three")
+
+
+async def test_a_stop_in_a_topic_made_anew_outranks_what_waits_in_the_deleted_one(
+    api: BotApi, chat: TelegramChat, intake: RememberingIntake
+) -> None:
+    intake.slow[DESK_PLACE] = asyncio.Event()
+    async with running(chat, intake):
+        for text in ("one", "two"):
+            api.say(text, user=USER, chat=FORUM, thread=DESK)
+        await intake.until(lambda: len(intake.held_up) == 1)
+        intake.moved = [[ANEW, DESK_PLACE]]
+        api.say("/stop", user=OPERATOR, chat=FORUM, thread=CAREER)
+        await intake.hears("/stop")
+        intake.slow[DESK_PLACE].set()
+        await intake.hears("/stop", "one")
+        await intake.until(lambda: len(intake.finished) == len(intake.kept))
+    assert [heard.text for heard in intake.outranked] == ["two"]
 
 
 async def test_a_strangers_chat_is_not_believed_that_it_was_ours(

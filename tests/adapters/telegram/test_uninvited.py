@@ -210,7 +210,7 @@ async def refused(on: Stage) -> list[str]:
 
 ELSEWHERE_FORUM, GROUP, NEWS = -1009, -55, -1004
 STRANGER_ID, BOT_ID = 999, 888
-CLOCKWORK = {"last", "keep", "unhandled", "done", "recall", "remember"}
+CLOCKWORK = {"last", "keep", "unhandled", "done", "recall", "remember", "names"}
 
 
 class Watched:

@@ -53,7 +53,13 @@ class Intake:
     async def hear(self, heard: Heard) -> None:
         self.heard.append(heard)
 
+    def names(self, place: Place) -> Sequence[Place]:
+        return [place]
+
     async def bound(self, place: Place) -> bool:
+        return True
+
+    async def known(self, place: Place) -> bool:
         return True
 
     async def edit(self, heard: Heard) -> None:

@@ -35,7 +35,7 @@ class Methods:
             Messages(world),
             Polling(updates, webhook),
             Reactions(world),
-            Topics(world),
+            Topics(world, updates),
             self.callbacks,
             self.menus,
         )

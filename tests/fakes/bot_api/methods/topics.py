@@ -16,6 +16,7 @@ from aiogram.methods import (
 )
 
 from tests.fakes.bot_api.contract import Table
+from tests.fakes.bot_api.updates import Updates
 from tests.fakes.bot_api.world import BOT, GENERAL, ICON_COLOR, Json, Room, Topic, World, bad_request
 
 MAX_NAME = 128
@@ -26,10 +27,14 @@ MAX_OWN = 11
 class Topics:
     """In groups it takes an administrator with `can_manage_topics`; a topic of the bot's own may be changed without.
     To delete one takes `can_delete_messages`, but for a small one of its own in which nobody else has said anything.
-    In private chats topics are made, renamed and deleted, not closed."""
+    In private chats topics are made, renamed and deleted, not closed.
 
-    def __init__(self, world: World) -> None:
+    What becomes of topics the bot is told by updates, also of what it does itself: of all that it sends, the real
+    server leaves out of its updates all but such service messages (`Client::need_skip_update_message`)."""
+
+    def __init__(self, world: World, updates: Updates) -> None:
         self._world = world
+        self._updates = updates
         self.table: Table = {
             "createForumTopic": self._create,
             "editForumTopic": self._edit,
@@ -51,7 +56,7 @@ class Topics:
         thread = room.new_id()
         room.topics[thread] = Topic(name, by_bot=True)
         created = {"forum_topic_created": {"name": name, "icon_color": ICON_COLOR}}
-        room.place(BOT, created, thread=thread, message_id=thread)
+        self._updates.add("message", room.place(BOT, created, thread=thread, message_id=thread))
         return {"message_thread_id": thread, "name": name, "icon_color": ICON_COLOR}
 
     def _edit(self, call: EditForumTopic) -> bool:
@@ -62,7 +67,7 @@ class Topics:
             if name == topic.name:
                 raise bad_request("TOPIC_NOT_MODIFIED")
             topic.name = name
-            room.place(BOT, {"forum_topic_edited": {"name": name}}, thread=call.message_thread_id)
+            self._tell(room, {"forum_topic_edited": {"name": name}}, call.message_thread_id)
         return True
 
     def _close(self, call: CloseForumTopic) -> bool:
@@ -78,7 +83,7 @@ class Topics:
             raise bad_request("TOPIC_NOT_MODIFIED")
         topic.closed = closed
         what = "forum_topic_closed" if closed else "forum_topic_reopened"
-        room.place(BOT, {what: {}}, thread=call.message_thread_id)
+        self._tell(room, {what: {}}, call.message_thread_id)
         return True
 
     def _delete(self, call: DeleteForumTopic) -> bool:
@@ -94,6 +99,7 @@ class Topics:
         if call.name == general.name:
             raise bad_request("TOPIC_NOT_MODIFIED")
         general.name = _checked_name(self._world, call.name)
+        self._tell(self._room(call), {"forum_topic_edited": {"name": general.name}})
         return True
 
     def _close_general(self, call: CloseGeneralForumTopic) -> bool:
@@ -107,6 +113,7 @@ class Topics:
         if general.closed == closed:
             raise bad_request("TOPIC_NOT_MODIFIED")
         general.closed = closed
+        self._tell(self._room(call), {"forum_topic_closed" if closed else "forum_topic_reopened": {}})
         return True
 
     def _hide_general(self, call: HideGeneralForumTopic) -> bool:
@@ -122,7 +129,11 @@ class Topics:
             raise bad_request("TOPIC_NOT_MODIFIED")
         room.hidden_general = hidden
         general.closed = general.closed or hidden
+        self._tell(room, {"general_forum_topic_hidden" if hidden else "general_forum_topic_unhidden": {}})
         return True
+
+    def _tell(self, room: Room, content: Json, thread: int | None = None) -> None:
+        self._updates.add("message", room.place(BOT, content, thread=thread))
 
     def _general(self, call: Any) -> Topic:
         room = self._room(call)
