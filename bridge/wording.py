@@ -124,10 +124,9 @@ APPROVED = {
 }
 
 
-def approval_decided(message: Message, how: str, by: str | None) -> str:
-    who = f" by {by}" if by and by not in how else ""
+def approval_decided(message: Message, how: str) -> str:
     pair = f"{handle_of(message.sender)} → {handle_of(message.recipient)}"
-    return f"{pair}: {how}{who}\n{quoted(message)}"
+    return f"{pair}: {how}\n{quoted(message)}"
 
 
 def refused_status(refused: Refused) -> str:

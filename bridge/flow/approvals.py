@@ -74,7 +74,7 @@ class Approvals:
                 released += await self._release(work, by, one, scope, given, released)
             newest = await work.message(message.id) or message
             if newest.outcome is Outcome.REFUSED:
-                return Decided(newest, f"Not delivered: {newest.reason}")
+                return Decided(newest, f"Not delivered: {work.means.named_in(newest.reason or '')}")
             return Decided(newest, wording.APPROVED[scope])
 
         return await self._ledger.do(body)
@@ -86,7 +86,7 @@ class Approvals:
                 return Decided(message, await _over(work, message))
             for one in await _chosen(work, message, with_earlier):
                 work.act(ActKind.DENIED, by, one.id, sender=one.sender, to=one.recipient)
-                await settle(work, one, Outcome.REFUSED, reason=f"denied by {work.means.named(by.name)}", by=by.name)
+                await settle(work, one, Outcome.REFUSED, reason=f"denied by {by.name}", by=by.name)
                 await drop_unborn(work, one)
             return Decided(await work.message(message.id) or message, "Denied.")
 
@@ -157,7 +157,7 @@ class Approvals:
             raise refused
         work.act(ActKind.APPROVED, by, message.id, scope=scope.value, sender=message.sender, to=message.recipient)
         if refused is not None:
-            reason = f"approved by {work.means.named(by.name)}, but {refused.reason}"
+            reason = f"approved by {by.name}, but {refused.reason}"
             await settle(work, message, Outcome.REFUSED, reason=reason, by=by.name)
             await drop_unborn(work, message)
             return False
@@ -171,7 +171,7 @@ class Approvals:
         work.step(StepKind.DECISION, released, effect=Effect.ALLOW.value, rule=_rule(message), approved_by=by.name)
         await self._record(work, by, message)
         await let_go(work, message, wording.APPROVED[scope].rstrip("."), by.name)
-        await show_status(work, message, f"approved by {work.means.named(by.name)}")
+        await show_status(work, message, f"approved by {by.name}")
         await enter(work, released, parties, self._lanes, position=await _position(work, released))
         work.then(lambda: work.wake.at(released.expires_at))
         return True
@@ -264,7 +264,7 @@ async def _over(work: Work, message: Message) -> str:
             return f"This has been approved already, by {work.means.named(str(step.detail['approved_by']))}."
     match message.outcome:
         case Outcome.REFUSED:
-            return f"This has been decided already: {message.reason}."
+            return f"This has been decided already: {work.means.named_in(message.reason or '')}."
         case Outcome.EXPIRED:
             return "This has expired: nobody had decided in time."
         case Outcome.CANCELLED:

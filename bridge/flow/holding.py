@@ -58,7 +58,8 @@ async def let_go(work: Work, message: Message, how: str, by: str | None) -> None
         await _ask(work, approval, rest)
     else:
         work.put(approval.closed(work.now, how, by))
-        said = wording.approval_decided(message, how, work.means.named(by) if by else None)
+        told = by is None or by in how
+        said = wording.approval_decided(message, work.means.named_in(how if told else f"{how} by {by}"))
         await revise(work, f"approval:{approval.id}", said)
 
 

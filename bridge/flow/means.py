@@ -1,16 +1,23 @@
 """What every part of the flow works with."""
 
+import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bridge.backoff import FullJitter
-from bridge.ids import Ids, NodeId, Place, scheme_of
+from bridge.ids import SHELL, Ids, NodeId, Place, scheme_of
 from bridge.limits import Limits
 from bridge.ports.chat import Chat
 from bridge.ports.clock import Clock, Randomness
 from bridge.ports.store import Store
 from bridge.ports.wake import Wake
 from bridge.regime import Regime
+
+_ID = re.compile(r"\b[a-z]+:[0-9]+\b")
+_MISLEADS = re.compile(r"[@:/\\()\[\]<>]|\.\w")
+_TAKEN = frozenset(["", SHELL])
+"""What the name of a person must not be alone: nothing to be read, or what a terminal is called."""
 
 
 @dataclass(eq=False)
@@ -38,13 +45,18 @@ class Means:
         return self.moves.get(where, where)
 
     def named(self, who: str) -> str:
-        """What people read instead of a person's id: the name, and the id beside it where others have the same one.
-        Whatever else it is stays as it is."""
+        """What people read instead of a person's id: the name, and the id beside it where another could be meant. A
+        name that could be taken for an id, a mention or an address is not used. Whatever else it is stays as it is."""
         name = self.people.get(who)
-        if not name:
+        if not name or _MISLEADS.search(name):
             return who
-        alike = sum(name.casefold() == other.casefold() for other in self.people.values())
-        return name if alike == 1 else f"{name} ({who})"
+        letters = _letters(name)
+        alike = sum(letters == _letters(other) for other in self.people.values())
+        return name if alike == 1 and letters not in _TAKEN else f"{name} ({who})"
+
+    def named_in(self, text: str) -> str:
+        """A text of the bridge's own in which people's ids stand, as people read it."""
+        return _ID.sub(lambda found: self.named(found[0]), text)
 
     def chat_of(self, where: Place | None) -> Chat | None:
         return self.chats.get(scheme_of(where)) if where is not None else None
@@ -81,3 +93,8 @@ class Means:
     def forget_regime(self) -> None:
         """It has changed."""
         self._regime = None
+
+
+def _letters(name: str) -> str:
+    """Two names are alike where these are: what else there is in them is hardly seen."""
+    return "".join(char for char in unicodedata.normalize("NFKC", name).casefold() if char.isalnum())

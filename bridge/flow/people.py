@@ -1,6 +1,7 @@
 """How people are called where other people read of them. Records keep their ids, and ids alone decide."""
 
 from contextlib import suppress
+from dataclasses import replace
 
 from bridge.errors import Refused
 from bridge.flow.errands import Errands
@@ -29,13 +30,13 @@ class People:
         name = one_line(person.name, _CHARS)
         if self._ledger.people.get(person.id, "") != name:
             self._ledger.people = {**self._ledger.people, person.id: name}
-            self._errands.begin(self._keep(person.id, name))
+            self._errands.begin(self._keep(person.id))
 
-    async def _keep(self, person: str, name: str) -> None:
+    async def _keep(self, person: str) -> None:
         async def body(work: Work) -> None:
             known = {note.key: note for note in await work.store.notes(_SOURCE)}
             note = known.get(person) or Note(_SOURCE, person, "")
-            work.put(Note(_SOURCE, person, name, note.version))
+            work.put(replace(note, text=self._ledger.people[person]))  # the newest by now
 
         with suppress(Refused):
             await self._ledger.do(body)

@@ -174,8 +174,9 @@ async def pending(work: Work, parent: MessageId) -> bool:
 
 async def show_status(work: Work, message: Message, status: str) -> None:
     """Revises what the two places of a handoff show of it; where nothing was shown, nothing is."""
-    await revise(work, sent_post(message.id), wording.handoff(message, status))
-    await revise(work, received_post(message.id), wording.handoff(message, status))
+    text = wording.handoff(message, work.means.named_in(status))
+    await revise(work, sent_post(message.id), text)
+    await revise(work, received_post(message.id), text)
 
 
 async def park(work: Work, message: Message, place: Place | None, reason: str, *, life_s: float) -> None:

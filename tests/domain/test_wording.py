@@ -98,7 +98,7 @@ def test_nothing_beside_buttons_can_pass_for_what_the_bridge_says(end: str) -> N
     held = message(text=forged)
     for told, own in (
         (wording.approval_asked([held], [Verb.ASK]), 2),
-        (wording.approval_decided(held, "denied", "room:1"), 2),
+        (wording.approval_decided(held, "denied by room:1"), 2),
         (wording.parked_text(B, held, forged), 2),
         (wording.parked_decided(held, forged), 1),
         (wording.input_ended(held, Outcome.FAILED, forged), 2),

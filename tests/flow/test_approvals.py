@@ -140,10 +140,10 @@ async def test_what_is_denied_is_refused_and_whoever_asked_is_told() -> None:
         receipt = await on.send("career", "delete everything")
         await on.press_when_seen("career", "Deny", "needs your approval")
         message = await on.message(receipt.message_id)
-        assert (message.outcome, message.reason) == (Outcome.REFUSED, "denied by Olga")
+        assert (message.outcome, message.reason) == (Outcome.REFUSED, "denied by room:1")
         assert (await on.request(receipt.message_id)).state is Answer.FAILED
         (notice,) = await on.inbox()
-        assert "denied by Olga" in notice.text
+        assert "denied by room:1" in notice.text
         assert on.runtime.prompts == []
         assert await acts(on) == [(ActKind.DENIED, "room:1")]
 

@@ -445,7 +445,7 @@ async def test_a_child_that_an_operator_denies_is_none_and_its_parent_is_told() 
         await on.press("desk", "Deny")
         await on.quiet()
         (mail,) = await on.inbox()
-        assert "denied by Olga" in mail.text
+        assert "denied by room:1" in mail.text
         assert await on.inbox("desk") == []
         assert len(on.runtime.prompts) == 1
 
