@@ -141,7 +141,7 @@ class Exchange(Calls):
         roster = Roster(ledger, agents, current, profile)
         control = Control(ledger, self._turns, self._recovery, agents, current, self._tasks)
         topics = Topics(ledger, roster, self._errands)
-        ending = Ending(ledger, self._hints, self._turns, control, agents, self._errands)
+        self._ending = ending = Ending(ledger, self._hints, self._turns, control, agents, self._errands)
         self._retirement = Retirement(self._turns, control, agents, self._tasks)
         steering = Steering(ledger, agents)
         approvals = Approvals(ledger, governance, self._dispatch, profile)
@@ -228,6 +228,7 @@ class Exchange(Calls):
         self._delivering = True
         for chat in self._chats.values():
             self._background.append(self._tasks.create_task(self._outbox.run(chat)))
+        await self._ending.resume()
         for session in (*self._recovery.undecided(), *await self._ledger.store.waiting_sessions()):
             self._dispatch.hint(session)
 
