@@ -87,7 +87,8 @@ class Ending:
 
     async def resume(self) -> None:
         """Goes on with what an earlier bridge was about to delete."""
-        for place, last_words in (await leaving(self._ledger.store)).items():
+        left_over = await self._ledger.surely(lambda work: leaving(work.store))
+        for place, last_words in left_over.items():
             self._begin_to_delete(place, last_words)
 
     def _begin_to_delete(self, place: Place, last_words: str) -> None:

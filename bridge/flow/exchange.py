@@ -228,9 +228,9 @@ class Exchange(Calls):
         self._delivering = True
         for chat in self._chats.values():
             self._background.append(self._tasks.create_task(self._outbox.run(chat)))
-        await self._ending.resume()
         for session in (*self._recovery.undecided(), *await self._ledger.store.waiting_sessions()):
             self._dispatch.hint(session)
+        self._errands.begin(self._ending.resume())
 
     def join(self, chat: Chat) -> None:
         """Delivers to one more chat, from now on or from the beginning on."""
