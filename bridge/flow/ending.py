@@ -11,16 +11,18 @@ from bridge.flow.closing import close_session
 from bridge.flow.control import Control
 from bridge.flow.errands import Errands
 from bridge.flow.hints import Hints
+from bridge.flow.leaving import leave, leaving, left, stay
 from bridge.flow.ledger import Ledger
 from bridge.flow.showing import revise
 from bridge.flow.turns import Turns
 from bridge.flow.work import Work
-from bridge.ids import Place, SessionId, scheme_of
+from bridge.ids import Place, SessionId
 from bridge.ports.chat import Chat, Gone, NotDelivered
 from bridge.post import PostState
 
 log = logging.getLogger(__name__)
 
+_PAUSE_S = 1
 _TOLD_S = 30
 """How long a topic stays open at most so that its last words get there."""
 
@@ -72,22 +74,51 @@ class Ending:
 
         self._errands.begin(self._after(last_words, place, closing))
 
-    def delete_topic(self, place: Place, last_words: str) -> None:
-        """Deletes the topic once the post of that key has got there, and nothing leads there any more. Where it stays,
-        the post says why."""
+    async def delete_topic(self, place: Place, last_words: str, said: str) -> None:
+        """Deletes the topic once the post of that key has said so there, and nothing leads there any more. Where it
+        stays, the post says why."""
 
+        async def body(work: Work) -> None:
+            await revise(work, last_words, said)
+            await leave(work, place, last_words)
+
+        await self._ledger.surely(body)
+        self._begin_to_delete(place, last_words)
+
+    async def resume(self) -> None:
+        """Goes on with what an earlier bridge was about to delete."""
+        left_over = await self._ledger.surely(lambda work: leaving(work.store))
+        for place, last_words in left_over.items():
+            self._begin_to_delete(place, last_words)
+
+    def _begin_to_delete(self, place: Place, last_words: str) -> None:
         async def deleting(chat: Chat) -> None:
-            try:
-                await chat.delete_topic(place)
-            except Gone:
-                pass
-            except NotDelivered as refused:
-                text = wording.topic_kept(refused.reason)
-                await self._ledger.surely(lambda work: revise(work, last_words, text))
-                return
-            await self._ledger.surely(lambda work: _left(work, place))
+            kept = await self._kept(chat, place)
+
+            async def body(work: Work) -> None:
+                if kept is None:
+                    await left(work, place)
+                    return
+                await revise(work, last_words, wording.topic_kept(kept))
+                await stay(work, place)
+
+            await self._ledger.surely(body)
 
         self._errands.begin(self._after(last_words, place, deleting))
+
+    async def _kept(self, chat: Chat, place: Place) -> str | None:
+        """Deletes it. Returns why it stays, if it does; what can be done later is waited for."""
+        while True:
+            try:
+                await chat.delete_topic(self._ledger.led(place))
+            except Gone:
+                return None
+            except NotDelivered as refused:
+                if refused.retry_at is None:
+                    return refused.reason
+                await self._ledger.clock.sleep(max(_PAUSE_S, refused.retry_at - self._ledger.clock.now()))
+            else:
+                return None
 
     async def _after(self, last_words: str, place: Place, deed: Callable[[Chat], Awaitable[None]]) -> None:
         chat = self._ledger.chat_of(place)
@@ -110,13 +141,3 @@ class Ending:
                 if post is not None and post.state is not PostState.PENDING:
                     return
                 await hinted.wait()
-
-
-async def _left(work: Work, place: Place) -> None:
-    """Nothing leads to a topic that was meant to go, and what was still to be shown there is nobody's loss."""
-    binding = await work.store.binding(place)
-    if binding is not None:
-        work.put(replace(binding, session=None, gone_at=work.now))
-    for post in await work.store.pending_posts(scheme_of(place)):
-        if post.place == place:
-            work.put(replace(post, state=PostState.FAILED, error="its topic was deleted by its people"))

@@ -141,7 +141,7 @@ class Exchange(Calls):
         roster = Roster(ledger, agents, current, profile)
         control = Control(ledger, self._turns, self._recovery, agents, current, self._tasks)
         topics = Topics(ledger, roster, self._errands)
-        ending = Ending(ledger, self._hints, self._turns, control, agents, self._errands)
+        self._ending = ending = Ending(ledger, self._hints, self._turns, control, agents, self._errands)
         self._retirement = Retirement(self._turns, control, agents, self._tasks)
         steering = Steering(ledger, agents)
         approvals = Approvals(ledger, governance, self._dispatch, profile)
@@ -230,6 +230,7 @@ class Exchange(Calls):
             self._background.append(self._tasks.create_task(self._outbox.run(chat)))
         for session in (*self._recovery.undecided(), *await self._ledger.store.waiting_sessions()):
             self._dispatch.hint(session)
+        self._errands.begin(self._ending.resume())
 
     def join(self, chat: Chat) -> None:
         """Delivers to one more chat, from now on or from the beginning on."""

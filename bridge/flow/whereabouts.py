@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bridge import wording
+from bridge.flow.leaving import leaving
 from bridge.flow.ledger import Ledger
 from bridge.flow.showing import show
 from bridge.flow.work import Work
@@ -80,6 +81,8 @@ class Whereabouts:
             return _Plan("", found)
         binding = await work.store.binding(place)
         session = await work.session(binding.session) if binding is not None and binding.session else None
+        if place in map(work.means.led, await leaving(work.store)):
+            return "its people have deleted it, so no other was made"
         if binding is None or session is None or session.closed_at is not None:
             return "no session is bound there, so no other was made"
         if any(move.new == place and move.why is Why.RECREATED for move in moves):

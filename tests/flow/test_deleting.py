@@ -2,14 +2,19 @@
 
 import asyncio
 
+from adapters.memory.store import MemoryStore
+from bridge.decision import Effect
 from bridge.errors import Code
 from bridge.flow.commands.command import OVER
+from bridge.flow.showing import show
 from bridge.ids import Place
 from bridge.message import Outcome
 from bridge.ports.chat import Gone, NotDelivered, Pressed
 from bridge.ports.runtime import Prompt
+from bridge.post import PostKind
+from tests.fakes.chat import FakeChat
 from tests.fakes.runtime import FakeAgent
-from tests.flow.stage import OPERATOR, USER, Stage, ident, room, session, stage
+from tests.flow.stage import OPERATOR, USER, Stage, ident, room, rule, session, stage
 
 MADE = room("topic-1")
 OFFICE = Place("room:office")
@@ -174,3 +179,74 @@ async def test_a_bridge_that_dies_before_it_is_done_leaves_a_topic_that_can_go_s
         await on.chat.seen(MADE, "closed already")
         await pressed(on)
         assert on.chat.topics == {}
+
+
+def dies(deed: str) -> BaseException | None:
+    return asyncio.CancelledError() if deed == "delete" else None
+
+
+async def test_the_next_bridge_goes_on_with_it() -> None:
+    store, chat = MemoryStore(), FakeChat()
+    async with stage(session("desk"), store=store, chat=chat) as on:
+        await asked(on)
+        chat.refuses = dies
+        await pressed(on)
+        assert chat.topics == {MADE: "Taxes"}
+    chat.refuses = lambda deed: None
+    async with stage(session("desk"), store=store, chat=chat) as on:
+        await on.quiet()
+        assert chat.topics == {}
+    async with stage(session("desk"), store=store, chat=chat) as on:
+        await on.quiet()
+        assert [binding.place for binding in await store.bindings() if binding.gone_at is not None] == [MADE]
+
+
+async def test_none_is_made_in_the_stead_of_one_that_is_to_go_where_its_session_goes_on_elsewhere() -> None:
+    store, chat = MemoryStore(), FakeChat()
+    sessions = (session("desk"), session("lobby"))
+    async with stage(*sessions, store=store, chat=chat) as on:
+        await on.say("desk", "/new Taxes")
+        await on.quiet()
+        await on.say("hall", "/bind taxes")
+        await on.quiet()
+        await on.say("topic-1", "/delete")
+        await on.chat.seen(MADE, ASKED)
+        chat.refuses = dies
+        await pressed(on)
+        chat.topics.clear()  # it was done, and nobody lived to hear that
+        chat.fault = lambda post: Gone("the topic was deleted") if post.place == MADE else None
+        await on.exchange.inbound._ledger.do(lambda work: show(work, "late", MADE, PostKind.FINAL, "the end"))
+        await on.quiet()
+        assert chat.topics == {}
+    chat.refuses = lambda deed: Gone("the topic was deleted") if deed == "delete" else None
+    async with stage(*sessions, store=store, chat=chat) as on:
+        await on.quiet()
+        assert [one.place for one in await store.places(ident("taxes"))] == [room("hall")]
+    assert chat.topics == {}
+
+
+async def test_what_the_chat_takes_later_only_is_tried_again() -> None:
+    async with stage(session("desk")) as on:
+        await asked(on)
+        later = NotDelivered("too many requests", retry_at=on.clock.now() + 20)
+        on.chat.refuses = lambda deed: later if deed == "delete" else None
+        await pressed(on)
+        await on.clock.advance(19)
+        assert "is being deleted" in texts(on)
+        on.chat.refuses = lambda deed: None
+        await on.clock.advance(2)
+        await on.quiet()
+        assert on.chat.topics == {}
+
+
+async def test_what_is_not_approved_yet_is_counted() -> None:
+    rules = [rule("default/shell", "default/taxes", effect=Effect.ASK), rule("*", "*")]
+    async with stage(session("desk"), rules=rules) as on:
+        await on.say("desk", "/new Taxes")
+        await on.quiet()
+        held = [await on.send("taxes", f"question {number}", wake=False) for number in range(2)]
+        await on.say("topic-1", "/delete")
+        asks = (await on.chat.seen(MADE, ASKED)).text
+        assert "its mail (2 messages not approved yet) is returned." in asks
+        await pressed(on)
+        assert [(await on.message(one.message_id)).outcome for one in held] == [Outcome.FAILED] * 2

@@ -37,12 +37,14 @@ class Deleting:
         if post is None or all(button.action != pressed.action for button in post.buttons):
             return OVER
         if pressed.action == _STAY.action:
-            return await self._say(post, "The topic stays.")
+            said = "The topic stays."
+            await self._ledger.surely(lambda work: revise(work, post.key, said))
+            return said
         session = await self._session(pressed.place)
         if not await self._elsewhere(session, pressed.place):
             await self._ending.close(session.id)
-        said = await self._say(post, "This topic is being deleted.")
-        self._ending.delete_topic(pressed.place, post.key)
+        said = "This topic is being deleted."
+        await self._ending.delete_topic(pressed.place, post.key, said)
         return said
 
     async def _session(self, place: Place) -> Session:
@@ -64,10 +66,14 @@ class Deleting:
         name = f"{session.title} ({session.id})"
         if session.closed_at is not None:
             return f"{name} is closed already."
+        held = sum(one.recipient == session.id for one in await self._ledger.store.held())
+        asked = f"{phrases.counted(held, 'message')} not approved yet"
         if elsewhere := await self._elsewhere(session, place):
-            return f"{name} goes on at {', '.join(elsewhere)}."
+            still = f" Here it has {asked}: decide that first, or in a shell." if held else ""
+            return f"{name} goes on at {', '.join(elsewhere)}.{still}"
         waiting = len(await self._ledger.store.queue(session.id))
-        mail = f" ({phrases.counted(waiting, 'message')} in line)" if waiting else ""
+        counts = [f"{phrases.counted(waiting, 'message')} in line"] * bool(waiting) + [asked] * bool(held)
+        mail = f" ({', '.join(counts)})" if counts else ""
         works = " It is at work, and is stopped." if await self._ledger.store.live_turn(session.id) is not None else ""
         return f"{name} is closed, and its mail{mail} is returned.{works}"
 
@@ -75,7 +81,3 @@ class Deleting:
         """The other places of the session, where it goes on."""
         bound = await self._ledger.store.places(session.id)
         return [one.place for one in bound if one.place != place and one.gone_at is None]
-
-    async def _say(self, post: Post, said: str) -> str:
-        await self._ledger.surely(lambda work: revise(work, post.key, said))
-        return said
