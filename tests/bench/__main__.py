@@ -39,7 +39,7 @@ def main() -> None:
     given = options.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=given.out) as folder:
-        results = run_loop(measured(Path(folder), quick=given.quick))
+        results = run_loop(measured(Path(folder).resolve(), quick=given.quick))
     machine = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version, "machine": platform.platform()}
     (given.out / "bench.json").write_text(
         json.dumps({**machine, "results": as_json(results)}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
