@@ -16,6 +16,8 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 _T = TypeVar("_T")
 _Part = Callable[[Any], Any]
 
+_EMPTY = "[]"
+"""Of most messages there are no attachments and no pieces: that costs no JSON."""
 _ERRORS = (ValueError, TypeError, LookupError)
 
 
@@ -91,8 +93,10 @@ def _written(value: str, hint: Any) -> str:
     """The expression of a column. Only plain str, int and float go into SQLite without a search for an adapter."""
     kind, optional = _bare(hint)
     if _nested(hint):
-        dump = "dump_words" if _is_words(kind) else "dump"
-        return f"None if {value} is None else {dump}({value})" if optional else f"{dump}({value})"
+        dump = f"{'dump_words' if _is_words(kind) else 'dump'}({value})"
+        if get_origin(kind) is tuple:
+            dump = f"({dump} if {value} else '{_EMPTY}')"
+        return f"None if {value} is None else {dump}" if optional else dump
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return f"{value} and {value}._value_" if optional else f"{value}._value_"
     return f"+{value}" if kind is bool and not optional else value
@@ -108,6 +112,8 @@ def _column(hint: Any) -> _Part | None:
     if dataclasses.is_dataclass(_bare(hint)[0]):
         # Frozen, and of most there are few different ones.
         return lru_cache(maxsize=1024)(lambda text: None if text is None else (read or _same)(json.loads(text)))
+    if get_origin(_bare(hint)[0]) is tuple:
+        return lambda text: () if text == _EMPTY else None if text is None else (read or _same)(json.loads(text))
     return lambda text: None if text is None else (read or _same)(json.loads(text))
 
 
